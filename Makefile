@@ -1,0 +1,62 @@
+# Everything runs in .venv, which these targets create and keep up to date themselves.
+
+PYTHON  ?= python3
+WORKERS ?= 2
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --disable-pip-version-check -qq
+
+# The experiments' data, when it is kept beside the checkout.
+ifndef TRUELINE_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export TRUELINE_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup test lint format demo bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.dev ## set up the development environment
+
+test: $(VENV)/.dev ## run all tests and doctests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+
+lint: $(VENV)/.dev ## check style, types and layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.dev ## format the code and mend what can be mended
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+demo: $(VENV)/.core ## recalibrate an over-confident model
+	@$(BIN)/python -m trueline.demo
+
+bench: $(VENV)/.dev ## measure speed and memory
+	$(BIN)/python benchmarks/core.py $(ARGS)
+
+clean: ## remove the environment, caches and builds
+	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The core alone, which is all that the demo needs. An environment that is broken is made anew.
+$(VENV)/.core: pyproject.toml constraints/cpu.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "trueline needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@echo "installing trueline into $(VENV)"
+	@$(PIP) install -e . -c constraints/cpu.txt
+	@touch $@
+
+# The development tools come on top of the core: never two installs into one environment at a time.
+$(VENV)/.dev: $(VENV)/.core
+	@echo "installing the development tools into $(VENV) (a minute or two)"
+	@$(PIP) install -e ".[dev]" -c constraints/cpu.txt
+	@touch $@

@@ -1,0 +1,130 @@
+"""Make the uncertainty of any regression model true.
+
+A forecast of 90% intervals should hold 90% of the time. Wrap what a model predicts in a
+distribution, fit a recalibrator on held-out data, and transform new forecasts:
+
+>>> import trueline as tl
+>>> forecast = tl.Normal(loc=[0.0, 0.0, 0.0, 0.0], scale=0.1)  # far too sure of itself
+>>> recalibrator = tl.Isotonic().fit([-2.0, -0.5, 0.5, 2.0], forecast)
+>>> recalibrated = recalibrator.transform(tl.Normal(loc=[5.0], scale=0.1))
+>>> lower, upper = recalibrated.interval(0.6)
+>>> print(lower.round(2), upper.round(2))
+[3.] [7.]
+
+The method is that of Kuleshov, Fenner and Ermon, "Accurate Uncertainties for Deep Learning Using
+Calibrated Regression" (ICML 2018).
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trueline._validation import (
+        CalibrationWarning as CalibrationWarning,
+        NotFittedError as NotFittedError,
+    )
+    from trueline.distributions import (
+        Distribution as Distribution,
+        Laplace as Laplace,
+        Logistic as Logistic,
+        Mixture as Mixture,
+        Normal as Normal,
+        Point as Point,
+        Quantiles as Quantiles,
+        Samples as Samples,
+        StudentT as StudentT,
+        as_distribution as as_distribution,
+    )
+    from trueline.metrics import (
+        calibration_curve as calibration_curve,
+        calibration_error as calibration_error,
+        calibration_floor as calibration_floor,
+        calibration_test as calibration_test,
+        coverage as coverage,
+        crps as crps,
+        ence as ence,
+        evaluate as evaluate,
+        interval_score as interval_score,
+        log_score as log_score,
+        pinball_loss as pinball_loss,
+        pit as pit,
+        sharpness as sharpness,
+    )
+    from trueline.recalibration import (
+        Auto as Auto,
+        Beta as Beta,
+        Grouped as Grouped,
+        Isotonic as Isotonic,
+        Recalibrator as Recalibrator,
+        Scaling as Scaling,
+        Smooth as Smooth,
+        load as load,
+    )
+
+__version__ = "0.1.0"
+
+# The home of every public name. It is imported when the name is first used, so that
+# `import trueline` costs next to nothing.
+_PUBLIC = {
+    "trueline._validation": (
+        "CalibrationWarning",
+        "NotFittedError",
+    ),
+    "trueline.distributions": (
+        "Distribution",
+        "Laplace",
+        "Logistic",
+        "Mixture",
+        "Normal",
+        "Point",
+        "Quantiles",
+        "Samples",
+        "StudentT",
+        "as_distribution",
+    ),
+    "trueline.metrics": (
+        "calibration_curve",
+        "calibration_error",
+        "calibration_floor",
+        "calibration_test",
+        "coverage",
+        "crps",
+        "ence",
+        "evaluate",
+        "interval_score",
+        "log_score",
+        "pinball_loss",
+        "pit",
+        "sharpness",
+    ),
+    "trueline.recalibration": (
+        "Auto",
+        "Beta",
+        "Grouped",
+        "Isotonic",
+        "Recalibrator",
+        "Scaling",
+        "Smooth",
+        "load",
+    ),
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = list(_HOME)
+
+if not TYPE_CHECKING:  # a type checker that saw __getattr__ would believe in every name
+
+    def __getattr__(name: str) -> object:
+        if name in _HOME:
+            value = globals()[name] = getattr(import_module(_HOME[name]), name)
+            return value
+
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, __all__, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,254 @@
+"""Checks at the public edge: what was received, what was expected, how to mend it.
+
+Everything below this layer may assume plain float64 arrays of the right shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+RandomState = int | np.random.Generator | None
+
+# The largest integer below which every integer is a float64.
+_EXACT_INTEGERS = 2**53
+
+
+class CalibrationWarning(UserWarning):
+    """A result is weaker than it looks.
+
+    Raised as a warning where the calibration data cannot support what was asked:
+    a quantile beyond the outermost score, a coverage that needs more rows, scores
+    of which most are tied.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import trueline as tl
+    >>> R = tl.Isotonic().fit([0.1, 0.4, 0.9], tl.Point([0.0, 0.0, 0.0]))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     lower, upper = R.transform(tl.Point([2.0])).interval(0.9)
+    >>> caught[0].category.__name__
+    'CalibrationWarning'
+    """
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A recalibrator was used before ``fit``.
+
+    Inherits from both `ValueError` and `AttributeError`, as scikit-learn's does.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> tl.Isotonic().transform(tl.Normal(0, 1))
+    Traceback (most recent call last):
+        ...
+    trueline._validation.NotFittedError: Isotonic is not fitted: call fit(y, dist) first.
+    """
+
+
+def as_float(x: ArrayLike, name: str) -> FloatArray:
+    """Convert to float64, refusing what would be converted silently and wrongly."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} is a masked array; expected a plain array, because the values under the "
+            f"mask would be used. Drop the masked rows first: {name}.compressed()."
+        )
+    if hasattr(x, "toarray") and hasattr(x, "nnz"):
+        raise TypeError(
+            f"{name} is a sparse array; expected a dense one. Convert it with {name}.toarray()."
+        )
+    try:
+        a = np.asarray(x)
+    except ValueError as error:
+        raise ValueError(f"{name} is ragged; expected rows of equal length ({error}).") from None
+    if a.dtype == np.float64:
+        return a
+    kind = a.dtype.kind
+    if kind == "f":
+        if a.dtype.itemsize > 8:
+            raise TypeError(
+                f"{name} has dtype {a.dtype}; expected float64 or narrower. "
+                f"Convert it with {name}.astype(float) if you can lose the extra digits."
+            )
+        return a.astype(np.float64)
+    if kind in "iu":
+        if a.size and (int(a.max()) > _EXACT_INTEGERS or int(a.min()) < -_EXACT_INTEGERS):
+            raise ValueError(
+                f"{name} holds integers beyond 2**53, which float64 cannot hold exactly. "
+                f"Subtract an offset or change the unit first."
+            )
+        return a.astype(np.float64)
+    if kind == "O":
+        try:
+            return _from_objects(a)
+        except (TypeError, ValueError):
+            pass
+    expected = {
+        "c": "complex numbers",
+        "b": "booleans",
+        "U": "strings",
+        "S": "bytes",
+        "M": "datetimes",
+        "m": "timedeltas",
+        "O": "Python objects that are not numbers",
+    }
+    raise TypeError(
+        f"{name} holds {expected.get(kind, str(a.dtype))}; expected real numbers. "
+        f"Convert it to floats first."
+    )
+
+
+def _from_objects(a: NDArray[Any]) -> FloatArray:
+    # Integers above 2**53 and strings hide in object arrays, so look before converting.
+    for item in a.flat:
+        if isinstance(item, str | bytes | bool | complex):
+            raise TypeError
+        if isinstance(item, int) and abs(item) > _EXACT_INTEGERS:
+            raise TypeError
+    return a.astype(np.float64)
+
+
+def all_finite(a: FloatArray) -> bool:
+    """Whether no element is NaN or infinite; one pass, no temporary, in the good case."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a.sum()
+    return bool(np.isfinite(total)) or bool(np.isfinite(a).all())
+
+
+def check_finite(a: FloatArray, name: str) -> None:
+    """Raise when an element is NaN or infinite, naming the first."""
+    if not all_finite(a):
+        _raise_at(a, ~np.isfinite(a), name, "finite numbers", "Drop or impute those rows first")
+
+
+def _raise_at(a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, mend: str) -> None:
+    where = np.argwhere(bad)
+    spot = ", ".join(str(int(i)) for i in where[0])
+    raise ValueError(
+        f"{name}[{spot}] is {a[tuple(where[0])]}; expected {expected} "
+        f"({len(where)} of {a.size} are not). {mend}."
+    )
+
+
+def check_positive(a: FloatArray, name: str) -> None:
+    """Raise when an element is not above zero (NaN included), naming the first."""
+    if not a.min() > 0:
+        mend = "A forecast without spread is a Point; otherwise add the noise it leaves out"
+        _raise_at(a, ~(a > 0), name, "numbers above 0", mend)
+
+
+def check_no_nan(a: FloatArray, name: str) -> None:
+    """Raise when an element is NaN; infinities pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = np.isnan(a.sum())
+    if suspicious and np.isnan(a).any():
+        _raise_at(a, np.isnan(a), name, "numbers, no NaN", "Drop or impute those rows first")
+
+
+def vector(x: ArrayLike, name: str, *, finite: bool = True) -> FloatArray:
+    """Convert to a non-empty 1-D float64 array; a scalar becomes one row."""
+    a = np.atleast_1d(as_float(x, name))
+    if a.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {a.shape}; expected one number a row, shape (n,). "
+            f"Use {name}.ravel() if that is what it holds."
+        )
+    if a.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one row.")
+    if finite:
+        check_finite(a, name)
+    return a
+
+
+def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
+    """Convert to a non-empty, finite (n, k) float64 array."""
+    a = as_float(x, name)
+    if a.ndim != 2:
+        raise ValueError(
+            f"{name} has shape {a.shape}; expected (n, {columns}), one row a forecast. "
+            f"A single forecast is {name}[None, :]."
+        )
+    if a.size == 0:
+        raise ValueError(f"{name} is empty, with shape {a.shape}; expected at least one row.")
+    check_finite(a, name)
+    return a
+
+
+def same_length(n: int, a: FloatArray, name: str, what: str) -> None:
+    """Raise unless `a` has `n` rows, or one row that stands for all."""
+    if len(a) != n:
+        raise ValueError(f"{name} has {len(a)} rows but {what} has {n}; expected the same number.")
+
+
+def levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:
+    """Convert to float64 probabilities of at most one dimension, in (0, 1) or [0, 1]."""
+    a = as_float(q, name)
+    if a.ndim > 1:
+        raise ValueError(
+            f"{name} has shape {a.shape}; expected a scalar or a 1-D array of levels, "
+            f"the same for every row."
+        )
+    if a.size == 0:
+        raise ValueError(f"{name} is empty; expected at least one level.")
+    inside = (a >= 0) & (a <= 1) if closed else (a > 0) & (a < 1)
+    if not inside.all():
+        worst = np.atleast_1d(a)[~np.atleast_1d(inside)][0]
+        bounds = "[0, 1]" if closed else "(0, 1)"
+        hint = " Write 90% as 0.9." if 1 < worst <= 100 else ""
+        raise ValueError(f"{name} holds {worst}; expected levels in {bounds}.{hint}")
+    return a
+
+
+def level(q: float, name: str) -> float:
+    """Convert to one probability in (0, 1)."""
+    a = levels(q, name)
+    if a.ndim:
+        raise ValueError(f"{name} has shape {a.shape}; expected one number in (0, 1).")
+    return float(a)
+
+
+def increasing_levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:
+    """Convert to a 1-D array of strictly increasing levels."""
+    a = np.atleast_1d(levels(q, name, closed=closed))
+    if not (np.diff(a) > 0).all():
+        i = int(np.argmin(np.diff(a) > 0))
+        fault = "repeats" if a[i] == a[i + 1] else "are not sorted:"
+        found = f"{a[i]}" if a[i] == a[i + 1] else f"{a[i]} stands before {a[i + 1]}"
+        raise ValueError(
+            f"{name} {fault} {found}; expected strictly increasing levels. "
+            f"Sort them, with their values, and drop repeats."
+        )
+    return a
+
+
+def weights(w: ArrayLike | None, n: int) -> FloatArray | None:
+    """Convert sample weights; None stays None and means one each."""
+    if w is None:
+        return None
+    a = vector(w, "sample_weight")
+    same_length(n, a, "sample_weight", "y")
+    if a.min() < 0:
+        _raise_at(
+            a, a < 0, "sample_weight", "weights of 0 or more", "Drop rows that must not count"
+        )
+    if not a.max() > 0:
+        raise ValueError("sample_weight is zero in every row; expected at least one above 0.")
+    return a
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """Turn a seed, a Generator or None into a Generator."""
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return np.random.default_rng(int(random_state))
+    raise TypeError(
+        f"random_state is {random_state!r}; expected None, an integer of 0 or more, "
+        f"or a numpy.random.Generator."
+    )

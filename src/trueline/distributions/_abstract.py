@@ -1,0 +1,451 @@
+"""What a batch of predictive distributions can do."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from trueline._validation import (
+    CalibrationWarning,
+    FloatArray,
+    RandomState,
+    as_float,
+    check_no_nan,
+    generator,
+    levels,
+)
+from trueline.laws import NormalLaw, ScoreLaw
+from trueline.laws._search import normal_score
+
+Rows = NDArray[np.intp]
+
+
+class Distribution(ABC):
+    """A batch of n predictive distributions, one a row.
+
+    A subclass gives ``__len__``, ``_take``, ``_cdf``, ``_ppf`` and ``_logpdf``; the rest
+    follows from them, by quadrature where there is no closed form, and is overridden
+    where there is. Methods that start with an underscore work on checked float64 arrays
+    of two dimensions: values y of shape (n, k), levels q of shape (1, m) or (n, m).
+
+    Shapes of the public methods: levels ``q`` scalar give (n,), 1-D of m levels give
+    (n, m). Values ``y`` scalar or (n,) give (n,); (n, k) or (1, k) give (n, k).
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 10.0], [1.0, 2.0])
+    >>> F.ppf([0.1, 0.5]).round(2)
+    array([[-1.28,  0.  ],
+           [ 7.44, 10.  ]])
+    >>> len(F), len(F[[True, False]])
+    (2, 1)
+    """
+
+    #: What the score measures. A map fitted on one kind means nothing on another.
+    score_kind: ClassVar[str] = "normal score"
+
+    # ---- what a subclass gives -------------------------------------------------------
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @abstractmethod
+    def _take(self, rows: Rows) -> Distribution:
+        """Return the rows at these indices."""
+
+    @abstractmethod
+    def _cdf(self, y: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _ppf(self, q: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _logpdf(self, y: FloatArray) -> FloatArray: ...
+
+    # ---- what follows ----------------------------------------------------------------
+
+    def _cdf_left(self, y: FloatArray) -> FloatArray:
+        """P(Y < y); differs from the CDF at atoms only."""
+        return self._cdf(y)
+
+    def _sf(self, y: FloatArray) -> FloatArray:
+        return 1.0 - self._cdf(y)
+
+    def _logcdf(self, y: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.log(self._cdf(y))
+
+    def _logsf(self, y: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.log(self._sf(y))
+
+    def _mean(self) -> FloatArray:
+        from trueline.distributions._quadrature import Quadrature
+
+        return Quadrature(self, NormalLaw()).mean()
+
+    def _var(self) -> FloatArray:
+        from trueline.distributions._quadrature import Quadrature
+
+        return Quadrature(self, NormalLaw()).var()
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        from trueline.distributions._quadrature import Quadrature
+
+        return Quadrature(self, NormalLaw()).crps(y)
+
+    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        u = rng.random((len(self), size))
+        # The generator may give 0, whose quantile is minus infinity.
+        return self._ppf(np.maximum(u, np.finfo(np.float64).tiny))
+
+    def _score(self, y: FloatArray) -> FloatArray:
+        return normal_score(self._logcdf(y), self._logsf(y))
+
+    def _unscore(self, s: FloatArray) -> FloatArray:
+        return self._ppf(ndtr(s))
+
+    def _grid(self, z: FloatArray) -> FloatArray:
+        """Increasing values a row that resolve the distribution, from normal scores z."""
+        return self._ppf(ndtr(z)[None, :])
+
+    def _recalibrate(self, law: ScoreLaw) -> Distribution:
+        """Return the distribution whose score has this law."""
+        from trueline.distributions._recalibrated import Recalibrated
+
+        return Recalibrated(self, law)
+
+    def _continuous(self) -> Distribution:
+        """Return the distribution that the score belongs to; itself unless it has steps."""
+        return self
+
+    @property
+    def _supported(self) -> tuple[float, float]:
+        """Levels that calibration data stand behind."""
+        return (0.0, 1.0)
+
+    # ---- the public face -------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        """Return the class and the number of rows."""
+        return f"{type(self).__name__}({len(self)} rows)"
+
+    def __getitem__(self, rows: Any) -> Distribution:
+        """Return some of the rows: an integer, a slice, a mask or an array of indices."""
+        try:
+            index = np.arange(len(self))[rows]
+        except IndexError as error:
+            raise IndexError(f"rows of a {self!r} cannot be selected: {error}.") from None
+        if np.ndim(index) > 1 or np.size(index) == 0:
+            raise IndexError(
+                f"the selection from a {self!r} has shape {np.shape(index)}; "
+                f"expected at least one row, in one dimension."
+            )
+        return self._take(np.atleast_1d(index))
+
+    def _values(self, y: ArrayLike) -> tuple[FloatArray, bool]:
+        """Check values; return them with two dimensions, and whether the caller gave fewer."""
+        a = as_float(y, "y")
+        n = len(self)
+        if a.ndim == 0:
+            a, flat = a[None, None], True
+        elif a.ndim == 1:
+            if len(a) != n:
+                raise ValueError(
+                    f"y has {len(a)} values but the forecast has {n} rows; expected one value a "
+                    f"row. For several values a row pass shape ({n}, k) or (1, k): y[None, :]."
+                )
+            a, flat = a[:, None], True
+        elif a.ndim == 2 and a.shape[0] in (1, n):
+            flat = False
+        else:
+            raise ValueError(
+                f"y has shape {a.shape} but the forecast has {n} rows; "
+                f"expected a scalar, ({n},), ({n}, k) or (1, k)."
+            )
+        if a.size == 0:
+            raise ValueError("y is empty; expected at least one value.")
+        check_no_nan(a, "y")
+        return a, flat
+
+    def _at(self, name: str, y: ArrayLike) -> FloatArray:
+        a, flat = self._values(y)
+        out: FloatArray = getattr(self, name)(a)
+        if out.shape[0] != len(self):
+            out = np.broadcast_to(out, (len(self), out.shape[1])).copy()
+        return out[:, 0] if flat else out
+
+    def cdf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a value at or below y.
+
+        Parameters
+        ----------
+        y : array-like, scalar, (n,), (n, k) or (1, k)
+
+        Returns
+        -------
+        ndarray, (n,) or (n, k)
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([0.0, 1.0], 1.0).cdf(0.0).round(4)
+        array([0.5   , 0.1587])
+        """
+        return self._at("_cdf", y)
+
+    def sf(self, y: ArrayLike) -> FloatArray:
+        """Probability of a value above y, with its own relative precision.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> float(tl.Normal(0, 1).sf(20.0)[0])
+        2.7536241186062337e-89
+        """
+        return self._at("_sf", y)
+
+    def logcdf(self, y: ArrayLike) -> FloatArray:
+        """Logarithm of the CDF, finite far beyond where the CDF is 0 in floating point.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal(0, 1).logcdf(-60.0).round(2)
+        array([-1805.01])
+        """
+        return self._at("_logcdf", y)
+
+    def logsf(self, y: ArrayLike) -> FloatArray:
+        """Logarithm of the survival function.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal(0, 1).logsf(60.0).round(2)
+        array([-1805.01])
+        """
+        return self._at("_logsf", y)
+
+    def logpdf(self, y: ArrayLike) -> FloatArray:
+        """Log density.
+
+        Where a distribution has atoms this is the density of its continuous part; the
+        class says so.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal(0, 1).logpdf(60.0).round(4)
+        array([-1800.9189])
+        """
+        return self._at("_logpdf", y)
+
+    def pdf(self, y: ArrayLike) -> FloatArray:
+        """Density; see `logpdf`.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Laplace(0, 1).pdf([[0.0, 1.0]]).round(3)
+        array([[0.5  , 0.184]])
+        """
+        return np.exp(self.logpdf(y))
+
+    def ppf(self, q: ArrayLike) -> FloatArray:
+        """Quantile: the smallest y with CDF at least q.
+
+        Parameters
+        ----------
+        q : scalar or (m,) array-like
+            Levels in (0, 1).
+
+        Returns
+        -------
+        ndarray, (n,) or (n, m)
+
+        Warns
+        -----
+        CalibrationWarning
+            If the forecast was recalibrated on fewer rows than a level needs, so that the
+            quantile lies in the extrapolated tail.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Logistic([0.0, 5.0], 1.0).ppf(0.9).round(3)
+        array([2.197, 7.197])
+        """
+        a = levels(q, "q")
+        low, high = self._supported
+        if _beyond(a, low, high):
+            worst = float(a.max() if a.max() - high > low - a.min() else a.min())
+            warnings.warn(
+                f"level {worst:.6g} lies outside {low:.6g} to {high:.6g}, which the calibration "
+                f"rows support: the quantile is read off the extrapolated tail. "
+                f"Fit on at least {_rows_needed(worst)} rows.",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+        return self._quantiles(a)
+
+    def _quantiles(self, q: FloatArray) -> FloatArray:
+        out = self._ppf(np.atleast_2d(q))
+        return out[:, 0] if q.ndim == 0 else out
+
+    def median(self) -> FloatArray:
+        """Quantile at one half.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Samples([[1.0, 2.0, 9.0]]).median()
+        array([2.])
+        """
+        return self._quantiles(np.array(0.5))
+
+    def interval(self, coverage: ArrayLike = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Central interval that should hold the outcome with this probability.
+
+        Parameters
+        ----------
+        coverage : scalar or (m,) array-like, default 0.9
+
+        Returns
+        -------
+        lower, upper : ndarray, (n,) or (n, m)
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> lower, upper = tl.Normal([0.0, 10.0], 1.0).interval(0.9)
+        >>> lower.round(2), upper.round(2)
+        (array([-1.64,  8.36]), array([ 1.64, 11.64]))
+        """
+        c = levels(coverage, "coverage")
+        tail = 0.5 * (1.0 - c)
+        low, high = self._supported
+        if _beyond(tail, low, high) or _beyond(1.0 - tail, low, high):
+            need = _rows_needed(float(np.min(tail)))
+            warnings.warn(
+                f"a {float(c.max()):.6g} interval needs levels {float(tail.min()):.6g} to "
+                f"{float(1 - tail.min()):.6g}, but the calibration rows support {low:.6g} to "
+                f"{high:.6g}: its ends are read off the extrapolated tails. "
+                f"Fit on at least {need} rows.",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+        return self._quantiles(tail), self._quantiles(1.0 - tail)
+
+    def crps(self, y: ArrayLike) -> FloatArray:
+        """Continuous ranked probability score of each row, lower is better.
+
+        CRPS(F, y) = integral of (F(x) - 1{y <= x})^2 dx (Gneiting and Raftery, 2007,
+        doi:10.1198/016214506000001437). It is in the unit of y and is the absolute error
+        for a point forecast.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([0.0, 0.0], 1.0).crps([0.0, 2.0]).round(4)
+        array([0.2337, 1.4528])
+        """
+        return self._at("_crps", y)
+
+    def mean(self) -> FloatArray:
+        """Mean of each row, (n,).
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Mixture([tl.Normal(0, 1), tl.Normal(4, 1)], weights=[0.25, 0.75]).mean()
+        array([3.])
+        """
+        return self._mean()
+
+    def var(self) -> FloatArray:
+        """Variance of each row, (n,).
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Laplace(0, 3.0).var()
+        array([18.])
+        """
+        return self._var()
+
+    def std(self) -> FloatArray:
+        """Standard deviation of each row, (n,).
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([0.0, 1.0], [2.0, 3.0]).std()
+        array([2., 3.])
+        """
+        return np.sqrt(self._var())
+
+    def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
+        """Draw from every row.
+
+        Parameters
+        ----------
+        size : int, default 1
+        random_state : None, int or numpy.random.Generator
+
+        Returns
+        -------
+        ndarray, (n, size)
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([0.0, 100.0], 1.0).sample(3, random_state=0).shape
+        (2, 3)
+        """
+        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"size is {size!r}; expected an integer of 1 or more.")
+        return self._sample(int(size), generator(random_state))
+
+    def score(self, y: ArrayLike) -> FloatArray:
+        """Increasing function of y that never saturates, and on which maps are fitted.
+
+        It is (y - loc) / scale for location-scale forecasts, y - loc for `Point`, and a
+        normal score for the rest; the attribute ``score_kind`` says which.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> F = tl.Normal([10.0], [0.01])
+        >>> F.cdf(11.0), F.score(11.0)
+        (array([1.]), array([100.]))
+        """
+        return self._at("_score", y)
+
+    def unscore(self, s: ArrayLike) -> FloatArray:
+        """Inverse of `score`.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([10.0], [0.01]).unscore(100.0)
+        array([11.])
+        """
+        return self._at("_unscore", s)
+
+
+def _beyond(q: FloatArray, low: float, high: float) -> bool:
+    """Whether a level lies outside, by more than a rounding error in 1 - coverage."""
+    return bool((q < low * (1.0 - 1e-9)).any() or (1.0 - q < (1.0 - high) * (1.0 - 1e-9)).any())
+
+
+def _rows_needed(q: float) -> int:
+    """Calibration rows with which the finite-sample map reaches level q."""
+    return int(np.ceil(round(1.0 / min(q, 1.0 - q), 6))) - 1

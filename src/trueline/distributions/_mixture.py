@@ -1,0 +1,214 @@
+"""Mixtures of forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp, ndtr, ndtri
+
+from trueline._validation import FloatArray, as_float, check_finite
+from trueline.distributions._abstract import Distribution, Rows
+from trueline.distributions._location_scale import Normal
+from trueline.laws import NormalLaw
+from trueline.laws._search import normal_score, solve_increasing
+
+# Normal scores within which the components' own quantiles are asked for as a bracket.
+_BRACKET = 8.0
+
+
+class Mixture(Distribution):
+    """Weighted mixtures: row i is the mixture of row i of every component.
+
+    CDF, density, mean and variance are exact. Quantiles come from a bracketing root finder
+    on the normal score of the CDF, exact to rounding, far into both tails. The CRPS is
+    exact for normal components (Grimit et al., 2006, doi:10.1256/qj.05.235); for others it
+    is by quadrature with a relative error below 1e-6 where the density is smooth.
+
+    Parameters
+    ----------
+    components : sequence of Distribution
+        All with the same number of rows.
+    weights : (K,) or (n, K) array-like, optional
+        Weights of 0 or more, equal by default; they are scaled to sum to 1.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Mixture([tl.Normal([0.0], 1.0), tl.Normal([4.0], 1.0)])
+    >>> F.cdf(2.0), F.ppf(0.5).round(6)
+    (array([0.5]), array([2.]))
+    """
+
+    def __init__(
+        self, components: Sequence[Distribution], weights: ArrayLike | None = None
+    ) -> None:
+        if isinstance(components, Distribution) or not all(
+            isinstance(c, Distribution) for c in components
+        ):
+            raise TypeError(
+                "components must be a sequence of distributions, such as [F1, F2]; "
+                "convert others with as_distribution."
+            )
+        self.components = list(components)
+        if not self.components:
+            raise ValueError("components is empty; expected at least one distribution.")
+        lengths = [len(c) for c in self.components]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"components have {lengths} rows; expected the same number in each.")
+        self.weights = _weights(weights, len(self.components), lengths[0])
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.components[0])
+
+    def _take(self, rows: Rows) -> Distribution:
+        taken = object.__new__(Mixture)
+        taken.components = [c._take(rows) for c in self.components]
+        taken.weights = self.weights if len(self.weights) == 1 else self.weights[rows]
+        return taken
+
+    def _pairs(self) -> list[tuple[FloatArray, Distribution]]:
+        """Weight, (n, 1) or (1, 1), and component."""
+        return [(self.weights[:, i : i + 1], c) for i, c in enumerate(self.components)]
+
+    def _cdf(self, y: FloatArray) -> FloatArray:
+        return sum_of([w * c._cdf(y) for w, c in self._pairs()])
+
+    def _cdf_left(self, y: FloatArray) -> FloatArray:
+        return sum_of([w * c._cdf_left(y) for w, c in self._pairs()])
+
+    def _sf(self, y: FloatArray) -> FloatArray:
+        return sum_of([w * c._sf(y) for w, c in self._pairs()])
+
+    def _log_sum(self, logs: list[FloatArray]) -> FloatArray:
+        weights = [w for w, _ in self._pairs()]
+        stacked = np.stack(logs)
+        b = np.stack([np.broadcast_to(w, stacked.shape[1:]) for w in weights])
+        with np.errstate(divide="ignore"):
+            return np.asarray(logsumexp(stacked, axis=0, b=b))
+
+    def _logcdf(self, y: FloatArray) -> FloatArray:
+        return self._log_sum([c._logcdf(y) for c in self.components])
+
+    def _logsf(self, y: FloatArray) -> FloatArray:
+        return self._log_sum([c._logsf(y) for c in self.components])
+
+    def _logpdf(self, y: FloatArray) -> FloatArray:
+        return self._log_sum([c._logpdf(y) for c in self.components])
+
+    def _continuous(self) -> Mixture:
+        smooth = object.__new__(Mixture)
+        smooth.components = [c._continuous() for c in self.components]
+        smooth.weights = self.weights
+        return smooth
+
+    def _score(self, y: FloatArray) -> FloatArray:
+        smooth = self._continuous()
+        return normal_score(smooth._logcdf(y), smooth._logsf(y))
+
+    def _unscore(self, s: FloatArray) -> FloatArray:
+        return self._continuous()._solve(s)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        return self._solve(np.asarray(ndtri(q)))
+
+    def _solve(self, s: FloatArray) -> FloatArray:
+        """Value at which the normal score of the CDF is s."""
+        # A quantile of the mixture lies between the smallest and largest of its components'.
+        near = ndtr(np.clip(s, -_BRACKET, _BRACKET))
+        ends = np.stack([np.broadcast_to(c._ppf(near), self._shape(s)) for c in self.components])
+        rows = np.broadcast_to(np.arange(len(self))[:, None], ends.shape[1:])
+        target = np.broadcast_to(s, ends.shape[1:])
+        root = solve_increasing(
+            self._excess,
+            ends.min(axis=0).ravel(),
+            ends.max(axis=0).ravel(),
+            args=(target.ravel(), rows.ravel()),
+        )
+        return root.reshape(ends.shape[1:])
+
+    def _shape(self, s: FloatArray) -> tuple[int, int]:
+        return len(self), s.shape[1]
+
+    def _excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
+        part = self._take(rows.astype(np.intp))
+        values = y[:, None]
+        return (normal_score(part._logcdf(values), part._logsf(values)) - target[:, None])[:, 0]
+
+    def _grid(self, z: FloatArray) -> FloatArray:
+        return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
+
+    def _mean(self) -> FloatArray:
+        return sum_of([w[:, 0] * c._mean() for w, c in self._pairs()])
+
+    def _var(self) -> FloatArray:
+        mean = self._mean()
+        return sum_of([w[:, 0] * (c._var() + (c._mean() - mean) ** 2) for w, c in self._pairs()])
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        normals = [c for c in self.components if isinstance(c, Normal)]
+        if len(normals) < len(self.components):
+            return Distribution._crps(self, y)
+        distance = sum_of(
+            [
+                w * _normal_distance(y - c.loc[:, None], c.scale[:, None])
+                for (w, _), c in zip(self._pairs(), normals, strict=True)
+            ]
+        )
+        return distance - 0.5 * self._normal_spread(normals)[:, None]
+
+    def _normal_spread(self, normals: list[Normal]) -> FloatArray:
+        """Expected distance of two independent draws."""
+        spread = np.zeros(len(self))
+        for i, a in enumerate(normals):
+            for j, b in enumerate(normals[: i + 1]):
+                both = (1.0 if i == j else 2.0) * self.weights[:, i] * self.weights[:, j]
+                spread += both * _normal_distance(a.loc - b.loc, np.hypot(a.scale, b.scale))
+        return spread
+
+    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        edges = np.cumsum(self.weights, axis=1)[:, :-1]
+        choice = (rng.random((len(self), size, 1)) > edges[:, None, :]).sum(axis=2)
+        draws = np.empty((len(self), size))
+        for i, c in enumerate(self.components):
+            mine = choice == i
+            draws[mine] = c._sample(size, rng)[mine]
+        return draws
+
+
+def sum_of(terms: list[FloatArray]) -> FloatArray:
+    """Sum of arrays that broadcast."""
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _normal_distance(offset: FloatArray, scale: FloatArray) -> FloatArray:
+    """E|X| for X ~ N(offset, scale^2)."""
+    z = offset / scale
+    return scale * (2.0 * _NORMAL.integral(z) - z)
+
+
+def _weights(weights: ArrayLike | None, k: int, n: int) -> FloatArray:
+    """Check mixture weights; return them as (1, K) or (n, K) that sum to 1 in each row."""
+    if weights is None:
+        return np.full((1, k), 1.0 / k)
+    w = np.atleast_2d(as_float(weights, "weights"))
+    if w.ndim != 2 or w.shape[1] != k or w.shape[0] not in (1, n):
+        raise ValueError(
+            f"weights has shape {np.shape(weights)}; expected ({k},) or ({n}, {k}), "
+            f"one a component."
+        )
+    check_finite(w, "weights")
+    if w.min() < 0 or not (w.sum(axis=1) > 0).all():
+        raise ValueError(
+            "weights holds a negative number or a row of zeros; expected weights of 0 or more "
+            "with a positive sum."
+        )
+    return w / w.sum(axis=1, keepdims=True)
+
+
+_NORMAL = NormalLaw()

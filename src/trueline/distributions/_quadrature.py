@@ -1,0 +1,165 @@
+"""Moments and CRPS of a forecast with no closed form.
+
+Write the forecast as Y = T(Z): Z its score with law R, T the inverse of the score. In every
+row, T is tabulated on values that resolve the base distribution and taken as the cubic
+Hermite interpolant in the score between them; R is integrated *exactly* against that cubic,
+whatever its knots. So the only error is that of T, of fourth order in the spacing: below
+1e-6 relative for a base with a smooth density (tests/distributions/test_quadrature.py).
+All but 1e-12 of the recalibrated mass on each side is covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.distributions._abstract import Distribution
+from trueline.laws import ScoreLaw
+from trueline.laws._normal import LOG_SQRT_2PI
+
+# Normal scores at which the base is tabulated, and the geometric steps on from the last of
+# them to where the recalibrated mass ends.
+_SCORES = np.linspace(-8.0, 8.0, 257)
+_REACH = np.linspace(0.0, 1.0, 33)[1:]
+_TAIL = 1e-12
+# Elements of a table; rows are worked on in blocks of this many.
+_BLOCK = 1 << 19
+# Below this width of the score, T is a jump: R is constant there.
+_JUMP = 1e-7
+_NARROW = 1e-3
+
+
+class _Table(NamedTuple):
+    """Edges of the panels: value, score, dT/ds, R, and the integrals of R and R^2."""
+
+    y: FloatArray
+    s: FloatArray
+    rise: FloatArray
+    cdf: FloatArray
+    moments: tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
+
+    def at(self, index: slice | FloatArray, pick: Callable[..., FloatArray]) -> _Table:
+        y, s, rise, cdf = (pick(a, index) for a in self[:4])
+        moments = tuple(tuple(pick(m, index) for m in power) for power in self.moments)
+        return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
+
+
+class Quadrature:
+    """Moments and CRPS of the base distribution when its score has the given law."""
+
+    def __init__(self, base: Distribution, law: ScoreLaw) -> None:
+        self.base = base
+        self.law = law
+
+    def _tabulate(self, base: Distribution, y: FloatArray) -> _Table:
+        s = base._score(y)
+        with np.errstate(over="ignore"):
+            rise = np.exp(-0.5 * s * s - LOG_SQRT_2PI - base._logpdf(y))
+        return _Table(y, s, rise, self.law.cdf(s), (self.law.moments(s, 1), self.law.moments(s, 2)))
+
+    def _edges(self, base: Distribution) -> FloatArray:
+        inner = base._grid(_SCORES)
+        ends = self.law.ppf(np.array([[_TAIL, 1.0 - _TAIL]]))
+        reach = base._unscore(ends)
+        low, high = inner[:, :1], inner[:, -1:]
+        # Geometric in the distance from the centre, which suits light and heavy tails alike.
+        centre = inner[:, inner.shape[1] // 2, None]
+        growth = [
+            np.maximum(np.abs(end - centre) / np.abs(edge - centre), 1.0)
+            for end, edge in ((reach[:, :1], low), (reach[:, 1:], high))
+        ]
+        below = centre + (low - centre) * growth[0] ** _REACH[::-1]
+        above = centre + (high - centre) * growth[1] ** _REACH
+        return np.concatenate([below, inner, above], axis=1)
+
+    def _blocks(self) -> Iterator[tuple[slice, Distribution, _Table]]:
+        n = len(self.base)
+        width = self.base._grid(_SCORES[:1]).shape[1] * len(_SCORES) + 2 * len(_REACH)
+        size = max(1, _BLOCK // width)
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            base = self.base._take(np.arange(rows.start, rows.stop))
+            yield rows, base, self._tabulate(base, self._edges(base))
+
+    def mean(self) -> FloatArray:
+        out = np.empty(len(self.base))
+        for rows, _, table in self._blocks():
+            out[rows] = _mean(table)
+        return out
+
+    def var(self) -> FloatArray:
+        out = np.empty(len(self.base))
+        for rows, _, table in self._blocks():
+            centred = table._replace(y=table.y - _mean(table)[:, None])
+            first = _panels(centred)
+            area = _integrate(*first, 1, square=True).sum(axis=1)
+            out[rows] = centred.y[:, -1] ** 2 - area
+        return out
+
+    def crps(self, y: FloatArray) -> FloatArray:
+        out = np.empty((len(self.base), y.shape[1]))
+        for rows, base, table in self._blocks():
+            start, stop = _panels(table)
+            areas = _integrate(start, stop, 1)
+            dispersion = (areas - _integrate(start, stop, 2)).sum(axis=1)
+            below = np.zeros_like(table.y)
+            np.cumsum(areas, axis=1, out=below[:, 1:])
+            mean = table.y[:, -1] - below[:, -1]
+            values = np.broadcast_to(y[rows] if len(y) > 1 else y, (len(mean), y.shape[1]))
+            for k in range(values.shape[1]):
+                v = values[:, k : k + 1]
+                inside = np.clip(v, table.y[:, :1], table.y[:, -1:])
+                j = np.clip((table.y <= inside).sum(axis=1) - 1, 0, table.y.shape[1] - 2)[:, None]
+                anchor = table.at(j, lambda a, i: np.take_along_axis(a, i, axis=1))
+                partial = _integrate(anchor, self._tabulate(base, inside), 1)
+                area = np.take_along_axis(below, j, axis=1) + partial
+                area += np.maximum(v - table.y[:, -1:], 0.0)
+                out[rows, k] = (2.0 * area - v)[:, 0] + mean - dispersion
+        return out
+
+
+def _mean(table: _Table) -> FloatArray:
+    return table.y[:, -1] - _integrate(*_panels(table), 1).sum(axis=1)
+
+
+def _panels(table: _Table) -> tuple[_Table, _Table]:
+    """Left and right ends of all panels."""
+    return (
+        table.at(slice(None, -1), lambda a, i: a[:, i]),
+        table.at(slice(1, None), lambda a, i: a[:, i]),
+    )
+
+
+def _integrate(a: _Table, b: _Table, power: int, *, square: bool = False) -> FloatArray:
+    """Integral of R**power dU between two edges, with U = T, or T squared.
+
+    U is the cubic in v = s - a.s with the values and slopes of its ends.
+    """
+    h = b.s - a.s
+    wide = h > _JUMP
+    step = np.where(wide, h, 1.0)
+    # A monotone cubic needs slopes within 3 chords; where the base has almost no density
+    # they may be anything.
+    chord = (b.y - a.y) / step
+    d_a, d_b = np.minimum(a.rise, 3.0 * chord), np.minimum(b.rise, 3.0 * chord)
+    if square:
+        d_a, d_b = 2.0 * a.y * d_a, 2.0 * b.y * d_b
+        total = (b.y - a.y) * (b.y + a.y)
+        chord = total / step
+    else:
+        total = b.y - a.y
+    f_a, f_b = a.cdf**power, b.cdf**power
+    m0, m1, m2 = (q - p for p, q in zip(a.moments[power - 1], b.moments[power - 1], strict=True))
+    # Differences of integrals lose (s / h)^3 of their digits; on a narrow panel R is as good
+    # as linear, and only the curvature of U is weighted by it.
+    narrow = h < _NARROW * (5.0 + np.abs(a.s))
+    n1 = np.where(narrow, h**2 * (f_a + 2.0 * f_b) / 6.0, m1 - a.s * m0)
+    n2 = np.where(narrow, h**3 * (f_a + 3.0 * f_b) / 12.0, m2 - a.s * (2.0 * m1 - a.s * m0))
+    c2 = (3.0 * chord - 2.0 * d_a - d_b) / step
+    c3 = (d_a + d_b - 2.0 * chord) / step**2
+    smooth = d_a * m0 + 2.0 * c2 * n1 + 3.0 * c3 * n2
+    flat = 0.5 * (f_a + f_b) * total
+    return np.where(wide, smooth, flat)

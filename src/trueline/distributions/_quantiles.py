@@ -1,0 +1,267 @@
+"""Forecasts given by their values at common levels."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from trueline._validation import CalibrationWarning, FloatArray, increasing_levels, matrix
+from trueline.distributions._abstract import Distribution, Rows
+from trueline.laws import NormalLaw, ScoreLaw
+
+
+class _Pieces(NamedTuple):
+    """Integrals of the law over each linear piece of the score, tails first and last.
+
+    With v the distance of the score from the piece's anchor: its mass, the integrals of
+    v and of v^2 against the law, of R, and of R (1 - R).
+    """
+
+    mass: FloatArray
+    first: FloatArray
+    second: FloatArray
+    area: FloatArray
+    dispersion: FloatArray
+
+
+class Interpolated(Distribution):
+    """The score is piecewise linear in y, through common nodes.
+
+    ``values[i, j]`` has score ``nodes[j]`` in row i. In between the score is linear; outside
+    it goes on along the chord from the centre node to the end, which no single spacing can
+    flatten. Equal neighbours are atoms. What the score's law is, the subclass says.
+    """
+
+    values: FloatArray
+    nodes: FloatArray
+
+    @property
+    @abstractmethod
+    def law(self) -> ScoreLaw:
+        """The law of the score."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    @property
+    def _supported(self) -> tuple[float, float]:
+        return self.law.supported
+
+    @cached_property
+    def _ends(self) -> FloatArray:
+        """Rise of y per unit of score outside the nodes, (n, 2), above 0."""
+        v, s = self.values, self.nodes
+        middle = min(max(int(np.searchsorted(s, 0.0)), 1), len(s) - 2) if len(s) > 2 else 0
+        low = (v[:, middle] - v[:, 0]) / (s[middle] - s[0]) if middle else None
+        high = (v[:, -1] - v[:, middle]) / (s[-1] - s[middle])
+        rise = np.stack([high if low is None else low, high], axis=1)
+        # A side without spread borrows the other's; a row without any gets one just large
+        # enough to keep its scores finite.
+        rise = np.where(rise > 0, rise, rise.max(axis=1, keepdims=True))
+        least = 1e-9 * np.abs(v[:, [middle, middle]])
+        return np.where(rise > 0, rise, np.where(least > 0, least, 1e-9))
+
+    @cached_property
+    def _rises(self) -> FloatArray:
+        """Rise of y per unit of score on each piece, (n, m + 1)."""
+        inner = np.diff(self.values, axis=1) / np.diff(self.nodes)
+        return np.concatenate([self._ends[:, :1], inner, self._ends[:, 1:]], axis=1)
+
+    @cached_property
+    def _pieces(self) -> _Pieces:
+        law, s = self.law, self.nodes
+        cdf = law.cdf(s)
+        area, moment, _ = law.moments(s, 1)
+        square = law.moments(s, 2)[0]
+        # Integrals below each node of (s - node) and (s - node)^2 against the law.
+        first, second = -area, -2.0 * (moment - s * area)
+        step = np.diff(s)
+        above = law.mean - s[-1] - first[-1]
+        spread = law.var + (law.mean - s[-1]) ** 2 - second[-1]
+        d_area = np.diff(area)
+        rest = law.dispersion - (area[-1] - square[-1])
+        return _Pieces(
+            mass=np.concatenate([cdf[:1], np.diff(cdf), law.sf(s[-1:])]),
+            first=np.concatenate([first[:1], step * cdf[1:] - d_area, [above]]),
+            second=np.concatenate(
+                [
+                    second[:1],
+                    step**2 * cdf[1:] - 2.0 * (np.diff(moment) - s[:-1] * d_area),
+                    [spread],
+                ]
+            ),
+            area=np.concatenate([area[:1], d_area]),
+            dispersion=np.concatenate([area[:1] - square[:1], d_area - np.diff(square), [rest]]),
+        )
+
+    def _locate(self, y: FloatArray, *, strict: bool = False) -> Rows:
+        """Index of the last value at (or, if strict, below) y in each row; -1 if none."""
+        n, m = self.values.shape
+        flat = self.values.ravel()
+        start = (np.arange(n) * m - 1)[:, None]
+        count = np.zeros(np.broadcast_shapes(y.shape, (n, 1)), dtype=np.intp)
+        step = 1 << (m.bit_length() - 1)
+        while step:
+            probe = count + step
+            value = flat[start + np.minimum(probe, m)]
+            passed = (value < y) if strict else (value <= y)
+            passed &= probe <= m
+            count += step * passed
+            step >>= 1
+        return count - 1
+
+    def _score_at(self, y: FloatArray, j: Rows) -> FloatArray:
+        anchor = np.maximum(j, 0)
+        offset = y - np.take_along_axis(self.values, anchor, axis=1)
+        rise = np.take_along_axis(self._rises, j + 1, axis=1)
+        # With y at the far side of an atom the offset is the whole (zero-free) piece.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.nodes[anchor] + np.where(offset == 0.0, 0.0, offset / rise)
+
+    def _score(self, y: FloatArray) -> FloatArray:
+        return self._score_at(y, self._locate(y))
+
+    def _unscore(self, s: FloatArray) -> FloatArray:
+        j = np.searchsorted(self.nodes, s, side="right")
+        anchor = np.maximum(j - 1, 0)
+        offset = s - self.nodes[anchor]
+        if s.shape[0] == 1:
+            return self.values[:, anchor[0]] + self._rises[:, j[0]] * offset
+        start = np.take_along_axis(self.values, anchor, axis=1)
+        return start + np.take_along_axis(self._rises, j, axis=1) * offset
+
+    def _cdf(self, y: FloatArray) -> FloatArray:
+        return self.law.cdf(self._score(y))
+
+    def _cdf_left(self, y: FloatArray) -> FloatArray:
+        return self.law.cdf_left(self._score_at(y, self._locate(y, strict=True)))
+
+    def _sf(self, y: FloatArray) -> FloatArray:
+        return self.law.sf(self._score(y))
+
+    def _logcdf(self, y: FloatArray) -> FloatArray:
+        return self.law.logcdf(self._score(y))
+
+    def _logsf(self, y: FloatArray) -> FloatArray:
+        return self.law.logsf(self._score(y))
+
+    def _logpdf(self, y: FloatArray) -> FloatArray:
+        j = self._locate(y)
+        rise = np.take_along_axis(self._rises, j + 1, axis=1)
+        return self.law.logpdf(self._score_at(y, j)) - np.log(rise)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        return self._unscore(self.law.ppf(q))
+
+    def _mean(self) -> FloatArray:
+        # The anchor of the lower tail is the first node, of every other piece the node below.
+        pieces = self._pieces
+        mean = self.values @ pieces.mass[1:] + self._rises @ pieces.first
+        return mean + self.values[:, 0] * pieces.mass[0]
+
+    def _var(self) -> FloatArray:
+        pieces = self._pieces
+        w = self.values - self._mean()[:, None]
+        w = np.concatenate([w[:, :1], w], axis=1)
+        k = self._rises
+        return (w * w) @ pieces.mass + 2.0 * (w * k) @ pieces.first + (k * k) @ pieces.second
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        # 2 (integral of G below y) - y + mean - (integral of G (1 - G)).
+        pieces = self._pieces
+        j = self._locate(y)
+        t = self._score_at(y, j)
+        below = np.zeros_like(self._rises)
+        np.cumsum(self._rises[:, :-1] * pieces.area, axis=1, out=below[:, 1:])
+        start = np.concatenate([[0.0], np.cumsum(pieces.area)])
+        rise = np.take_along_axis(self._rises, j + 1, axis=1)
+        area = np.take_along_axis(below, j + 1, axis=1)
+        area += rise * (self.law.integral(t) - start[j + 1])
+        dispersion = self._rises @ pieces.dispersion
+        return 2.0 * area - y + (self._mean() - dispersion)[:, None]
+
+    def _recalibrate(self, law: ScoreLaw) -> Distribution:
+        return RecalibratedQuantiles(self.values, self.nodes, law)
+
+
+class RecalibratedQuantiles(Interpolated):
+    """A recalibrated `Quantiles` or `Samples` forecast. Made by ``transform``."""
+
+    def __init__(self, values: FloatArray, nodes: FloatArray, law: ScoreLaw) -> None:
+        self.values = values
+        self.nodes = nodes
+        self._law = law
+
+    @property
+    def law(self) -> ScoreLaw:
+        return self._law
+
+    def _take(self, rows: Rows) -> Distribution:
+        return RecalibratedQuantiles(self.values[rows], self.nodes, self._law)
+
+
+class Quantiles(Interpolated):
+    """Forecasts given by quantiles at common levels.
+
+    Between two levels, and outside the outermost, the normal score of the CDF is linear in
+    y; quantiles of a normal forecast give back that forecast exactly.
+
+    Parameters
+    ----------
+    levels : (m,) array-like
+        At least two, strictly increasing, in (0, 1).
+    values : (n, m) array-like
+        Quantiles. Rows where they cross are sorted, with a warning. Equal neighbours are
+        an atom: the mass between their levels sits at that value and has no density.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Quantiles([0.1, 0.5, 0.9], [[1.0, 2.0, 4.0], [0.0, 5.0, 6.0]])
+    >>> F.cdf([2.0, 3.0]).round(4)
+    array([0.5   , 0.3041])
+    >>> F.ppf(0.9)
+    array([4., 6.])
+    """
+
+    def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
+        self.levels = increasing_levels(levels, "levels")
+        v = matrix(values, "values", "m")
+        if len(self.levels) < 2:
+            raise ValueError(
+                "levels holds 1 level; expected at least 2, because one quantile says nothing "
+                "of the spread. Use Point for a single value."
+            )
+        if v.shape[1] != len(self.levels):
+            raise ValueError(
+                f"values has {v.shape[1]} columns but levels has {len(self.levels)}; "
+                f"expected one column a level."
+            )
+        crossing = (v[:, 1:] < v[:, :-1]).any(axis=1)
+        if crossing.any():
+            warnings.warn(
+                f"quantiles cross in {int(crossing.sum())} of {len(v)} rows; "
+                f"those rows are sorted.",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+            v = np.sort(v, axis=1)
+        self.values = v
+        self.nodes = np.asarray(ndtri(self.levels))
+
+    @property
+    def law(self) -> ScoreLaw:
+        return _NORMAL
+
+    def _take(self, rows: Rows) -> Distribution:
+        return Quantiles(self.levels, self.values[rows])
+
+
+_NORMAL = NormalLaw()

@@ -1,0 +1,75 @@
+"""A recalibrated forecast of any kind, through its normal score."""
+
+from __future__ import annotations
+
+from trueline._validation import FloatArray
+from trueline.distributions._abstract import Distribution, Rows
+from trueline.distributions._quadrature import Quadrature
+from trueline.laws import ScoreLaw
+from trueline.laws._normal import LOG_SQRT_2PI
+
+
+class Recalibrated(Distribution):
+    """The law of the score replaced, for a base whose score is the normal score of its CDF.
+
+    Mean, variance and CRPS are by `Quadrature`; the rest is exact. Made by ``transform``.
+    """
+
+    def __init__(self, base: Distribution, law: ScoreLaw) -> None:
+        self.base = base
+        self.law = law
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.base)
+
+    def _take(self, rows: Rows) -> Distribution:
+        return Recalibrated(self.base._take(rows), self.law)
+
+    @property
+    def _supported(self) -> tuple[float, float]:
+        return self.law.supported
+
+    def _score(self, y: FloatArray) -> FloatArray:
+        return self.base._score(y)
+
+    def _unscore(self, s: FloatArray) -> FloatArray:
+        return self.base._unscore(s)
+
+    def _cdf(self, y: FloatArray) -> FloatArray:
+        return self.law.cdf(self._score(y))
+
+    def _cdf_left(self, y: FloatArray) -> FloatArray:
+        return self.law.cdf_left(self._score(y))
+
+    def _sf(self, y: FloatArray) -> FloatArray:
+        return self.law.sf(self._score(y))
+
+    def _logcdf(self, y: FloatArray) -> FloatArray:
+        return self.law.logcdf(self._score(y))
+
+    def _logsf(self, y: FloatArray) -> FloatArray:
+        return self.law.logsf(self._score(y))
+
+    def _logpdf(self, y: FloatArray) -> FloatArray:
+        s = self._score(y)
+        # ds/dy = f(y) / phi(s)
+        return self.law.logpdf(s) + self.base._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        return self._unscore(self.law.ppf(q))
+
+    def _grid(self, z: FloatArray) -> FloatArray:
+        return self.base._grid(z)
+
+    def _mean(self) -> FloatArray:
+        return Quadrature(self.base, self.law).mean()
+
+    def _var(self) -> FloatArray:
+        return Quadrature(self.base, self.law).var()
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return Quadrature(self.base, self.law).crps(y)
+
+    def _recalibrate(self, law: ScoreLaw) -> Distribution:
+        return Recalibrated(self.base, law)

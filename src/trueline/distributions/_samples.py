@@ -1,0 +1,145 @@
+"""Forecasts given by draws."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+
+from trueline._validation import FloatArray, matrix
+from trueline.distributions._abstract import Distribution, Rows
+from trueline.distributions._quantiles import RecalibratedQuantiles
+from trueline.laws import NormalLaw, ScoreLaw
+
+
+class Samples(Distribution):
+    """Forecasts given by draws: posterior samples, ensemble members, simulated paths.
+
+    The forecast is the empirical distribution of the draws: CDF, quantiles, mean, variance
+    (divided by k) and CRPS are theirs. Steps have no density and no useful score, so
+    ``pdf``, ``logpdf`` and ``score`` are those of the continuous curve through the sorted
+    draws at levels (i - 1/2) / k, whose normal score is linear in between and outside.
+    Recalibrated samples are continuous.
+
+    Parameters
+    ----------
+    draws : (n, k) array-like
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Samples([[0.0, 1.0]])
+    >>> F.crps(0.0), F.crps(2.0)
+    (array([0.25]), array([1.25]))
+    """
+
+    draws: FloatArray
+
+    def __init__(self, draws: ArrayLike) -> None:
+        self.draws = np.sort(matrix(draws, "draws", "k"), axis=1)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.draws)
+
+    def _take(self, rows: Rows) -> Distribution:
+        taken = object.__new__(Samples)
+        taken.draws = self.draws[rows]
+        return taken
+
+    @cached_property
+    def _curve(self) -> RecalibratedQuantiles:
+        k = self.draws.shape[1]
+        if k < 2:
+            raise ValueError(
+                "draws has 1 column; expected at least 2, because one draw says nothing of the "
+                "spread. Use Point for a single value."
+            )
+        nodes = np.asarray(ndtri((np.arange(k) + 0.5) / k))
+        return RecalibratedQuantiles(self.draws, nodes, NormalLaw())
+
+    def _continuous(self) -> Distribution:
+        return self._curve
+
+    def _count(self, y: FloatArray, *, strict: bool = False) -> Rows:
+        """Number of draws at or below y, or below y if strict."""
+        rows = RecalibratedQuantiles(self.draws, np.empty(0), NormalLaw())
+        return rows._locate(y, strict=strict) + 1
+
+    def _cdf(self, y: FloatArray) -> FloatArray:
+        return self._count(y) / self.draws.shape[1]
+
+    def _cdf_left(self, y: FloatArray) -> FloatArray:
+        return self._count(y, strict=True) / self.draws.shape[1]
+
+    def _logpdf(self, y: FloatArray) -> FloatArray:
+        return self._curve._logpdf(y)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        k = self.draws.shape[1]
+        # Smallest draw with CDF >= q; q k is rounded up, but not for a rounding error in it.
+        j = np.clip(np.ceil(np.round(q * k, 9)).astype(np.intp) - 1, 0, k - 1)
+        if j.shape[0] == 1:
+            return self.draws[:, j[0]]
+        return np.take_along_axis(self.draws, j, axis=1)
+
+    def _mean(self) -> FloatArray:
+        return self.draws.mean(axis=1)
+
+    def _var(self) -> FloatArray:
+        return self.draws.var(axis=1)
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return self._mean_distance(y) - self._spread() / self.draws.shape[1] ** 2
+
+    def _mean_distance(self, y: FloatArray) -> FloatArray:
+        """Mean |draw - y|: the draws below y and above it, from sums up to each draw."""
+        n, k = self.draws.shape
+        centre = self._mean()[:, None]
+        sums = np.zeros((n, k + 1))
+        np.cumsum(self.draws - centre, axis=1, out=sums[:, 1:])
+        count = self._count(y)
+        below = np.take_along_axis(sums, count, axis=1)
+        return (y - centre) * (2.0 * count / k - 1.0) + (sums[:, -1:] - 2.0 * below) / k
+
+    def _spread(self) -> FloatArray:
+        """Sum over pairs i < j of |draw_i - draw_j|, (n, 1)."""
+        k = self.draws.shape[1]
+        centred = self.draws - self._mean()[:, None]
+        return (centred @ (2.0 * np.arange(k) - (k - 1.0)))[:, None]
+
+    def crps_fair(self, y: ArrayLike) -> FloatArray:
+        """CRPS without the penalty for having few draws.
+
+        ``crps`` scores the draws as they are. This one estimates, without bias, the score
+        of the distribution that they were drawn from: pairs are averaged over k (k - 1)
+        instead of k^2 (Ferro, 2014, doi:10.1002/qj.2270).
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Samples([[0.0, 1.0]]).crps_fair(0.0)
+        array([0.])
+        """
+        return self._at("_crps_fair", y)
+
+    def _crps_fair(self, y: FloatArray) -> FloatArray:
+        k = self.draws.shape[1]
+        if k < 2:
+            raise ValueError("draws has 1 column; the fair CRPS needs at least 2 draws a row.")
+        return self._mean_distance(y) - self._spread() / (k * (k - 1.0))
+
+    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        n, k = self.draws.shape
+        return np.take_along_axis(self.draws, rng.integers(k, size=(n, size)), axis=1)
+
+    def _score(self, y: FloatArray) -> FloatArray:
+        return self._curve._score(y)
+
+    def _unscore(self, s: FloatArray) -> FloatArray:
+        return self._curve._unscore(s)
+
+    def _recalibrate(self, law: ScoreLaw) -> Distribution:
+        return self._curve._recalibrate(law)

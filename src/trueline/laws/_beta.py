@@ -1,0 +1,58 @@
+"""The law of beta calibration."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, log_expit, log_ndtr
+
+from trueline._validation import FloatArray
+from trueline.laws._normal import LOG_SQRT_2PI
+from trueline.laws._tabulated import TabulatedLaw
+
+
+class BetaLaw(TabulatedLaw):
+    """logit R(z) = c + a log Phi(t) - b log Phi(-t), with t = (z - shift) / scale.
+
+    Beta calibration (Kull, Silva Filho and Flach, 2017) of the normal probability of a
+    standardised score. With a = b = 1 and c = 0 it is the normal law itself.
+    """
+
+    def __init__(self, a: float, b: float, c: float, shift: float, scale: float) -> None:
+        self.a, self.b, self.c = a, b, c
+        self.shift, self.scale = shift, scale
+
+    def _logit(self, z: FloatArray) -> FloatArray:
+        t = (z - self.shift) / self.scale
+        return self.c + self.a * log_ndtr(t) - self.b * log_ndtr(-t)
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return expit(self._logit(z))
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return expit(-self._logit(z))
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return log_expit(self._logit(z))
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return log_expit(-self._logit(z))
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        t = (z - self.shift) / self.scale
+        log_phi = -0.5 * t * t - LOG_SQRT_2PI
+        # d logit / dt = a phi / Phi(t) + b phi / Phi(-t)
+        rise = np.logaddexp(
+            math.log(self.a) + log_phi - log_ndtr(t), math.log(self.b) + log_phi - log_ndtr(-t)
+        )
+        logit = self._logit(z)
+        return log_expit(logit) + log_expit(-logit) + rise - math.log(self.scale)
+
+    @cached_property
+    def _breaks(self) -> FloatArray:
+        # logit R <= c + (a + b) max(t, ...) is -50 at the latest where a log Phi(t) is.
+        reach = np.sqrt(2.0 * (60.0 + abs(self.c)) / np.array([self.a, self.b])) + 2.0
+        t = np.linspace(-reach[0], reach[1], 257)
+        return self.shift + self.scale * t

@@ -1,0 +1,48 @@
+"""All mass at zero: what a point forecast says of its own error."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.laws._abstract import Law
+
+
+class Dirac(Law):
+    """Z = 0. The density is infinite there and zero elsewhere."""
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, 1.0, 0.0)
+
+    def cdf_left(self, z: FloatArray) -> FloatArray:
+        return np.where(z > 0, 1.0, 0.0)
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, 1.0, 0.0)
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, 0.0, -np.inf)
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, 0.0, -np.inf)
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z == 0, np.inf, -np.inf)
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        return np.zeros_like(q)
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        return np.maximum(z, 0.0)
+
+    @property
+    def mean(self) -> float:
+        return 0.0
+
+    @property
+    def var(self) -> float:
+        return 0.0
+
+    @property
+    def dispersion(self) -> float:
+        return 0.0

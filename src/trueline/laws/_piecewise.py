@@ -1,0 +1,263 @@
+"""A law that is linear between knots: what isotonic regression finds."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray
+from trueline.laws._abstract import ScoreLaw
+from trueline.laws._search import locate
+from trueline.laws._tails import Tail
+
+
+class PiecewiseLaw(ScoreLaw):
+    """R is linear between knots, jumps at atoms and goes on beyond them with tails.
+
+    Parameters
+    ----------
+    knots : (m,) array
+        Strictly increasing.
+    left, right : (m,) array
+        R just below and at each knot; they differ at atoms only. The same array may
+        serve as both.
+    tails : (Tail, Tail)
+        Laws of the excess below the first and above the last knot. The tail masses are
+        ``left[0]`` and ``1 - right[-1]``.
+
+    The density is that of the continuous part: an atom has none.
+    """
+
+    def __init__(
+        self, knots: FloatArray, left: FloatArray, right: FloatArray, tails: tuple[Tail, Tail]
+    ) -> None:
+        self.knots = knots
+        self.left = left
+        self.right = right
+        self.tails = tails
+        self.supported = (float(left[0]), float(right[-1]))
+
+    @property
+    def _masses(self) -> tuple[float, float]:
+        """Mass of the lower and of the upper tail."""
+        return float(self.left[0]), 1.0 - float(self.right[-1])
+
+    def _beyond(
+        self, z: FloatArray
+    ) -> tuple[NDArray[np.bool_], FloatArray, NDArray[np.bool_], FloatArray]:
+        """Which z lie in the lower and in the upper tail, and their excesses."""
+        below, above = z < self.knots[0], z >= self.knots[-1]
+        return below, self.knots[0] - z[below], above, z[above] - self.knots[-1]
+
+    def _segments(
+        self, z: FloatArray
+    ) -> tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]:
+        """Segment index, offset from its first knot, R there, and slope; clipped in the tails."""
+        if self.knots.size == 1:
+            zero = np.zeros_like(z)
+            return zero.astype(np.intp), zero, zero, zero
+        j = np.clip(locate(self.knots, z), 0, self.knots.size - 2)
+        start = self.knots[j]
+        base = self.right[j]
+        slope = self.left[j + 1] - base
+        slope /= self.knots[j + 1] - start
+        return j, z - start, base, slope
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        _, offset, base, slope = self._segments(z)
+        p = np.asarray(base + slope * offset)
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        p[below] = low * lower.sf(depth)
+        p[above] = 1.0 - high * upper.sf(excess)
+        return p
+
+    def cdf_left(self, z: FloatArray) -> FloatArray:
+        p = self.cdf(z)
+        if self.left is not self.right:
+            j = np.maximum(locate(self.knots, z), 0)
+            at_knot = z == self.knots[j]
+            p[at_knot] = self.left[j[at_knot]]
+        return p
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        p = 1.0 - self.cdf(z)
+        _, _, above, excess = self._beyond(z)
+        p[above] = self._masses[1] * self.tails[1].sf(excess)
+        return p
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self.cdf(z))
+        log_p[below] = np.log(low) + lower.logsf(depth)
+        log_p[above] = np.log1p(-high * upper.sf(excess))
+        return log_p
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        _, _, above, excess = self._beyond(z)
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self.sf(z))
+            log_p[above] = np.log(self._masses[1]) + self.tails[1].logsf(excess)
+        return log_p
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        slope = self._segments(z)[3]
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        with np.errstate(divide="ignore"):
+            log_density = np.asarray(np.log(slope))
+            log_density[below] = np.log(low) + lower.logpdf(depth)
+            log_density[above] = np.log(high) + upper.logpdf(excess)
+        return log_density
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        q = np.asarray(q)
+        last = self.knots.size - 1
+        j = np.minimum(np.searchsorted(self.right, q, side="left"), last)
+        # In segment (j - 1, j), unless q falls in the jump at knot j.
+        previous = np.maximum(j - 1, 0)
+        rise = self.left[j] - self.right[previous]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(rise > 0, (q - self.right[previous]) / rise, 1.0)
+        share = np.clip(share, 0.0, 1.0)
+        z = self.knots[previous] + share * (self.knots[j] - self.knots[previous])
+        z = np.asarray(np.where(q > self.left[j], self.knots[j], z))
+        (low, high), (lower, upper) = self._masses, self.tails
+        below, above = q < low, q > self.right[-1]
+        z[below] = self.knots[0] - lower.isf(q[below] / low)
+        z[above] = self.knots[-1] + upper.isf((1.0 - q[above]) / high)
+        return z
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        j, offset, base, slope = self._segments(z)
+        area = np.asarray(slope * offset)
+        area *= 0.5
+        area += base
+        area *= offset
+        area += self._areas[j]
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        area[below] = low * lower.outer(depth, 1)[0]
+        area[above] = self._areas[-1] + excess - high * upper.inner(excess, 1)[0]
+        return area
+
+    @cached_property
+    def _areas(self) -> FloatArray:
+        """Integral of R below each knot."""
+        areas = np.empty_like(self.knots)
+        areas[0] = self._masses[0] * self.tails[0].excess
+        areas[1:] = self.right[:-1] + self.left[1:]
+        areas[1:] *= 0.5
+        areas[1:] *= np.diff(self.knots)
+        return np.cumsum(areas, out=areas)
+
+    @cached_property
+    def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """Mass and mean of each part: segments, atoms, lower and upper tail."""
+        low, high = self._masses
+        x, excess = self.knots, (self.tails[0].excess, self.tails[1].excess)
+        mass = (self.left[1:] - self.right[:-1], self.right - self.left, np.array([low, high]))
+        ends = np.array([x[0] - excess[0], x[-1] + excess[1]])
+        return np.concatenate(mass), np.concatenate((0.5 * (x[1:] + x[:-1]), x, ends))
+
+    @cached_property
+    def mean(self) -> float:
+        mass, middle = self._parts
+        return float(mass @ middle)
+
+    @cached_property
+    def var(self) -> float:
+        mass, middle = self._parts
+        between = mass @ (middle - self.mean) ** 2
+        within = mass[: self.knots.size - 1] @ np.diff(self.knots) ** 2 / 12.0
+        for weight, tail in zip(self._masses, self.tails, strict=True):
+            within += weight * (2.0 * tail.outer(np.zeros(1), 1)[1][0] - tail.excess**2)
+        return float(between + within)
+
+    @cached_property
+    def dispersion(self) -> float:
+        a, b = self.right[:-1], self.left[1:]
+        total = (0.5 * (a + b) - (a * a + a * b + b * b) / 3.0) @ np.diff(self.knots)
+        for weight, tail in zip(self._masses, self.tails, strict=True):
+            total += weight * (tail.excess - weight * tail.outer(np.zeros(1), 2)[0][0])
+        return float(total)
+
+    def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        j, offset, base, slope = self._segments(z)
+        start = self.knots[j]
+        parts = _shift(_linear_moments(base, slope, offset, power), start)
+        prefix = self._prefix[power - 1]
+        out = [prefix[k][j] + parts[k] for k in range(3)]
+        below, depth, above, excess = self._beyond(z)
+        lower = self._lower_moments(depth, power)
+        upper = self._upper_moments(excess, power)
+        for k in range(3):
+            out[k][below] = lower[k]
+            out[k][above] = prefix[k][-1] + upper[k]
+        return out[0], out[1], out[2]
+
+    @cached_property
+    def _prefix(self) -> tuple[FloatArray, FloatArray]:
+        """Moments below each knot, (3, m), for R and for R squared."""
+        step = np.diff(self.knots)
+        base = self.right[:-1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = (self.left[1:] - base) / step
+        tables = []
+        for power in (1, 2):
+            table = np.empty((3, self.knots.size))
+            table[:, 0] = [m[0] for m in self._lower_moments(np.zeros(1), power)]
+            table[:, 1:] = _shift(_linear_moments(base, slope, step, power), self.knots[:-1])
+            tables.append(np.cumsum(table, axis=1, out=table))
+        return tables[0], tables[1]
+
+    def _lower_moments(self, depth: FloatArray, power: int) -> tuple[FloatArray, ...]:
+        m0, m1, m2 = self.tails[0].outer(depth, power)
+        weight = self._masses[0] ** power
+        return _shift((weight * m0, -weight * m1, weight * m2), self.knots[0])
+
+    def _upper_moments(self, excess: FloatArray, power: int) -> tuple[FloatArray, ...]:
+        # (1 - w S)^power, expanded.
+        plain = (excess, excess**2 / 2.0, excess**3 / 3.0)
+        weight, tail = self._masses[1], self.tails[1]
+        once = tail.inner(excess, 1)
+        if power == 1:
+            local = tuple(p - weight * e for p, e in zip(plain, once, strict=True))
+        else:
+            twice = tail.inner(excess, 2)
+            local = tuple(
+                p - 2.0 * weight * e + weight**2 * f
+                for p, e, f in zip(plain, once, twice, strict=True)
+            )
+        return _shift(local, self.knots[-1])
+
+
+def _linear_moments(
+    base: FloatArray, slope: FloatArray, u: FloatArray, power: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Integrals of (base + slope v)**power v**k over v in (0, u), for k = 0, 1, 2."""
+    rise = slope * u
+    if power == 1:
+        return (
+            u * (base + rise / 2.0),
+            u**2 * (base / 2.0 + rise / 3.0),
+            u**3 * (base / 3.0 + rise / 4.0),
+        )
+    square, cross, both = base * base, 2.0 * base * rise, rise * rise
+    return (
+        u * (square + cross / 2.0 + both / 3.0),
+        u**2 * (square / 2.0 + cross / 3.0 + both / 4.0),
+        u**3 * (square / 3.0 + cross / 4.0 + both / 5.0),
+    )
+
+
+def _shift(
+    local: tuple[FloatArray, ...], start: FloatArray | np.float64
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Moments in s = start + v from those in v."""
+    m0, m1, m2 = local
+    return m0, start * m0 + m1, start * start * m0 + 2.0 * start * m1 + m2

@@ -1,0 +1,132 @@
+"""Student's t law."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import beta, betaln, stdtr, stdtrit
+
+from trueline._validation import FloatArray
+from trueline.laws._abstract import Law
+from trueline.laws._search import solve_increasing
+
+# Below this the incomplete beta function behind `stdtr` is close to underflow.
+_TINY = 1e-280
+_DEEP = 1e-40
+_LOG_HUGE = np.log(np.finfo(np.float64).max)
+
+
+class StandardStudentT(Law):
+    """Student's t with `df` degrees of freedom: a scalar, or (n, 1) for one a row."""
+
+    def __init__(self, df: FloatArray) -> None:
+        self.df = df
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return stdtr(self.df, z)
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return stdtr(self.df, -z)
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        p = stdtr(self.df, z)
+        far = p < _TINY
+        with np.errstate(divide="ignore"):
+            out = np.asarray(np.log(p))
+        if far.any():
+            t, df = np.broadcast_arrays(z, self.df)
+            out[far] = self._log_tail(-t[far], df[far])
+        # Near 1 the logarithm keeps its digits only through the other tail.
+        return np.where(z > 0, np.log1p(-stdtr(self.df, -np.abs(z))), out)
+
+    @staticmethod
+    def _log_tail(t: FloatArray, df: FloatArray) -> FloatArray:
+        # P(T > t) = f(t) (df + t^2) / (df t) 2F1(1/2, 1; df/2 + 1; -df / t^2) for large t
+        # (DLMF 8.17.8 and 15.8.1). Four terms suffice: t > 35 wherever `stdtr` underflows.
+        x = -df / t / t
+        c = 0.5 * df + 1.0
+        series = np.ones_like(t)
+        term = np.ones_like(t)
+        with np.errstate(invalid="ignore"):
+            for k in range(4):
+                term = term * x * (0.5 + k) / (c + k)
+                series += term
+        log_pdf = _log_pdf(t, df)
+        with np.errstate(invalid="ignore"):
+            out = log_pdf + np.log(t) - np.log(df) + np.log1p(-x) + np.log(series)
+        return np.where(np.isinf(t), -np.inf, out)
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return self.logcdf(-z)
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        return _log_pdf(z, self.df)
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        # Solved in the lower tail, where q keeps its digits, then mirrored.
+        tail, df = np.broadcast_arrays(np.minimum(q, 1.0 - q), self.df)
+        t = np.asarray(stdtrit(df, tail))
+        deep = (tail < _DEEP) & (tail > 0)
+        if deep.any():
+            # `stdtrit` gives up here: solve for log |t| in the logarithm of the tail.
+            t[deep] = -np.exp(_log_tail_quantile(np.log(tail[deep]), df[deep]))
+        return np.where(q == 0.5, 0.0, np.where(q < 0.5, t, -t))
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            area = z * stdtr(self.df, z) + np.exp(_log_pdf(z, self.df)) * (self.df + z * z) / (
+                self.df - 1.0
+            )
+        return np.where(self.df > 1, area, np.inf)
+
+    @property
+    def mean(self) -> FloatArray:
+        # As in scipy.stats: no finite mean up to one degree of freedom, so no finite CRPS.
+        return np.where(self.df > 1, 0.0, np.inf)
+
+    @property
+    def var(self) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            finite = np.where(self.df > 2, self.df / np.abs(self.df - 2.0), np.inf)
+        return np.where(self.df > 1, finite, np.nan)
+
+    @property
+    def dispersion(self) -> FloatArray:
+        # Jordan, Krueger and Lerch (2019), "Evaluating probabilistic forecasts with
+        # scoringRules", appendix A.
+        df = np.maximum(self.df, 1.0 + 1e-9)
+        ratio = beta(0.5, df - 0.5) / beta(0.5, 0.5 * df) ** 2
+        return 2.0 * np.sqrt(df) / (df - 1.0) * ratio
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        if np.ndim(self.df) == 0:
+            return self
+        return type(self)(self.df[rows])
+
+
+def _log_pdf(t: FloatArray, df: FloatArray) -> FloatArray:
+    constant = -betaln(0.5, 0.5 * df) - 0.5 * np.log(df)
+    # log(1 + t^2/df) for |t| up to 1e300, where t^2 overflows.
+    with np.errstate(over="ignore"):
+        ratio = (t / np.sqrt(df)) ** 2
+    growth = np.where(
+        np.isfinite(ratio), np.log1p(ratio), 2.0 * (np.log(np.abs(t) + 1.0) - 0.5 * np.log(df))
+    )
+    return constant - 0.5 * (df + 1.0) * growth
+
+
+def _log_tail_excess(log_t: FloatArray, log_p: FloatArray, df: FloatArray) -> FloatArray:
+    return log_p - StandardStudentT(df).logcdf(-np.exp(np.minimum(log_t, _LOG_HUGE)))
+
+
+def _log_tail_quantile(log_p: FloatArray, df: FloatArray) -> FloatArray:
+    """The log of t with log P(T > t) = log_p; infinite where t is past the largest float."""
+    low, high = np.zeros_like(log_p), np.full_like(log_p, _LOG_HUGE)
+    within = _log_tail_excess(high, log_p, df) >= 0
+    log_t = np.full_like(log_p, np.inf)
+    log_t[within] = solve_increasing(
+        _log_tail_excess, low[within], high[within], args=(log_p[within], df[within])
+    )
+    return log_t

@@ -1,0 +1,21 @@
+"""Recalibrators: maps from scores to probabilities, fitted on held-out data."""
+
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._auto import Auto
+from trueline.recalibration._beta import Beta
+from trueline.recalibration._grouped import Grouped
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._persistence import load
+from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._smooth import Smooth
+
+__all__ = [
+    "Auto",
+    "Beta",
+    "Grouped",
+    "Isotonic",
+    "Recalibrator",
+    "Scaling",
+    "Smooth",
+    "load",
+]

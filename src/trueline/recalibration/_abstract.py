@@ -1,0 +1,366 @@
+"""What every recalibrator can do."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import CalibrationWarning, NotFittedError
+from trueline.distributions import Distribution
+from trueline.laws import ScoreLaw
+from trueline.recalibration._scores import Scores, collect, combine, score_rows
+
+_KINDS = {
+    "standardised": "Normal, StudentT, Laplace, Logistic",
+    "residual": "Point",
+    "normal score": "Samples, Quantiles, Mixture and others",
+}
+
+
+class Recalibrator(ABC):
+    """A map R from scores to probabilities, such that R(score(y)) is calibrated.
+
+    ``fit`` it on outcomes and forecasts that the model was not trained on, ``transform``
+    new forecasts. Parameters follow scikit-learn's manners (``get_params``, ``set_params``,
+    ``clone``); what is learned ends in an underscore.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> y, F = rng.normal(size=1000), tl.Normal(np.zeros(1000), 0.2)  # five times too sure
+    >>> R = tl.Isotonic().fit(y, F)
+    >>> isinstance(R, tl.Recalibrator), R.transform(F).std()[0].round(1)
+    (True, np.float64(1.0))
+    """
+
+    @abstractmethod
+    def fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the map from outcomes and their forecasts."""
+
+    @abstractmethod
+    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+        """Return the recalibrated forecasts."""
+
+    @abstractmethod
+    def merge(self, other: Self) -> Self:
+        """Return the map that a fit on both sets of rows gives."""
+
+    @abstractmethod
+    def compress(self, max_knots: int) -> Self:
+        """Return a map with a smaller state; ``compression_error_`` says what it cost."""
+
+    @property
+    @abstractmethod
+    def compression_error_(self) -> float:
+        """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """Return what was learned, as JSON types."""
+
+    @abstractmethod
+    def _set_state(self, state: dict[str, Any]) -> None:
+        """Take what was learned from checked JSON types."""
+
+    @abstractmethod
+    def _is_fitted(self) -> bool: ...
+
+    def _check_params(self) -> None:  # noqa: B027  # nothing to check unless there are parameters
+        """Raise if a parameter is not what the class expects."""
+
+    def _check_fitted(self) -> None:
+        if not self._is_fitted():
+            raise NotFittedError(f"{type(self).__name__} is not fitted: call fit(y, dist) first.")
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Write the fitted map as JSON, exactly; `trueline.load` reads it back.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write. It appears whole or not at all.
+
+        Returns
+        -------
+        str
+            The JSON text.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Scaling().fit([1.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+        >>> R.to_json()[:48]
+        '{"format": "trueline-recalibrator", "version": 1'
+        """
+        from trueline.recalibration._persistence import dump
+
+        self._check_fitted()
+        return dump(self, path)
+
+    @classmethod
+    def _param_names(cls) -> list[str]:
+        return [p for p in inspect.signature(cls).parameters if p != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, and with ``deep`` those of parameters that have their own.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Isotonic().get_params()
+        {'finite_sample': True}
+        """
+        params = {name: getattr(self, name) for name in self._param_names()}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Recalibrator):
+                    inner = value.get_params()
+                    params.update({f"{name}__{key}": inner[key] for key in inner})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``outer__inner`` reaches a nested recalibrator.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Grouped(tl.Isotonic()).set_params(recalibrator__finite_sample=False)
+        Grouped(recalibrator=Isotonic(finite_sample=False))
+        """
+        for name, value in params.items():
+            outer, _, inner = name.partition("__")
+            if outer not in self._param_names():
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {outer!r}; "
+                    f"expected one of {self._param_names()}."
+                )
+            if inner:
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                setattr(self, outer, value)
+        return self
+
+    def _unfitted_copy(self) -> Self:
+        return type(self)(**self.get_params(deep=False))
+
+    def _check_mergeable(self, other: Recalibrator) -> None:
+        if type(other) is not type(self) or repr(other) != repr(self):
+            raise ValueError(
+                f"{self!r} and {other!r} do not merge; expected the same class with the same "
+                f"parameters."
+            )
+        self._check_fitted()
+        other._check_fitted()
+
+    def __repr__(self) -> str:
+        """Return the constructor call, with the parameters that are not at their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={getattr(self, name)!r}"
+            for name in self._param_names()
+            if repr(getattr(self, name)) != repr(defaults[name].default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Pooled(Recalibrator):
+    """A recalibrator with one map for all rows, computed from the sorted scores alone.
+
+    That makes every such map independent of the order of rows, mergeable and compressible:
+    a subclass says only which law it reads off the scores.
+    """
+
+    scores_: Scores
+
+    @abstractmethod
+    def _law(self, scores: Scores) -> ScoreLaw:
+        """Return the law of the score."""
+
+    @property
+    def law_(self) -> ScoreLaw:
+        """The fitted law of the score: R is its CDF."""
+        self._check_fitted()
+        if self._fitted_law is None:
+            self._fitted_law = self._law(self.scores_)
+        return self._fitted_law
+
+    _fitted_law: ScoreLaw | None = None
+
+    def fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the map from outcomes and their forecasts.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, by a model that was not trained on these rows.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : None
+            For `Grouped` only.
+
+        Returns
+        -------
+        self
+        """
+        if groups is not None:
+            raise ValueError(
+                f"{type(self).__name__} fits one map for all rows and takes no groups. "
+                f"Use Grouped({type(self).__name__}()) for one map a group."
+            )
+        self._check_params()
+        s, w = score_rows(y, dist, sample_weight)
+        scores = collect(dist.score_kind, s, w)
+        warn_if_weak(scores, len(dist) if w is None else int(np.count_nonzero(w)))
+        return self._learn(scores)
+
+    def _learn(self, scores: Scores) -> Self:
+        self.scores_ = scores
+        self._fitted_law = None
+        return self
+
+    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+        """Return the recalibrated forecasts.
+
+        Parameters
+        ----------
+        dist : Distribution
+            Forecasts of the kind that the map was fitted on.
+        groups : None
+            For `Grouped` only.
+
+        Returns
+        -------
+        Distribution
+        """
+        self._check_fitted()
+        if groups is not None:
+            raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
+        check_kind(self, self.scores_.kind, dist)
+        return dist._recalibrate(self.law_)
+
+    def merge(self, other: Self) -> Self:
+        """Return the map that a fit on both sets of rows gives.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> F = tl.Point([0.0, 0.0])
+        >>> R = tl.Isotonic().fit([1.0, 2.0], F).merge(tl.Isotonic().fit([3.0, 4.0], F))
+        >>> R.transform(tl.Point(0.0)).cdf(3.0)
+        array([0.6])
+        """
+        self._check_mergeable(other)
+        kinds = self.scores_.kind, other.scores_.kind
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                f"the maps were fitted on different scores ({kinds[0]} and {kinds[1]}); expected "
+                f"forecasts of the same kind in both."
+            )
+        return self._unfitted_copy()._learn(combine(self.scores_, other.scores_))
+
+    def compress(self, max_knots: int) -> Self:
+        """Return a map fitted on at most `max_knots` of the scores.
+
+        Parameters
+        ----------
+        max_knots : int
+            At least 2.
+
+        Returns
+        -------
+        Recalibrator
+            Its ``compression_error_`` is the largest change of the empirical CDF.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import trueline as tl
+        >>> y = np.random.default_rng(0).normal(size=10_000)
+        >>> R = tl.Isotonic().fit(y, tl.Point(np.zeros(10_000))).compress(1000)
+        >>> len(R.scores_.values), R.compression_error_ < 1e-3
+        (1000, True)
+        """
+        check_max_knots(max_knots)
+        self._check_fitted()
+        return self._unfitted_copy()._learn(self.scores_.compress(max_knots))
+
+    @property
+    def compression_error_(self) -> float:
+        """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+        self._check_fitted()
+        return self.scores_.error
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "scores_")
+
+    def _state(self) -> dict[str, Any]:
+        from trueline.recalibration._persistence import scores_to_json
+
+        return {"scores": scores_to_json(self.scores_)}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        from trueline.recalibration._persistence import scores_from_json
+
+        self._learn(scores_from_json(state["scores"]))
+
+
+def check_kind(recalibrator: Recalibrator, kind: str, dist: Distribution) -> None:
+    """Raise unless the forecasts have scores of this kind."""
+    if not isinstance(dist, Distribution):
+        raise TypeError(
+            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
+            f"Convert it with trueline.as_distribution(dist)."
+        )
+    if dist.score_kind != kind:
+        raise ValueError(
+            f"this {type(recalibrator).__name__} was fitted on '{kind}' scores "
+            f"({_KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
+            f"'{dist.score_kind}' scores. Fit a map on forecasts of the same kind."
+        )
+
+
+def check_max_knots(max_knots: int) -> None:
+    """Raise unless it is an integer of at least 2."""
+    if not isinstance(max_knots, int | np.integer) or max_knots < 2:
+        raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
+
+
+def warn_if_weak(scores: Scores, rows: int) -> None:
+    """Warn where the map will say less than it seems to; called from a public ``fit``."""
+    distinct = len(scores.values)
+    if rows > 2 and distinct < 0.5 * rows:
+        warnings.warn(
+            f"{rows} rows have only {distinct} distinct scores: more than half are tied, so the "
+            f"recalibrated forecasts have atoms and no honest density.",
+            CalibrationWarning,
+            stacklevel=3,
+        )
+    if rows > 1 and scores.total <= 1.0 + 1e-9:
+        warnings.warn(
+            f"sample_weight sums to {scores.total:.4g} over {rows} rows. A weight of k counts as "
+            f"k rows, so these are worth one row: scale them to sum to {rows}.",
+            CalibrationWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,129 @@
+"""The best of several maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from trueline.laws import ScoreLaw
+from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._beta import Beta
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._scores import Exact, Scores
+from trueline.recalibration._smooth import Smooth
+
+
+class Auto(Pooled):
+    """Picks the candidate with the lowest held-out CRPS, then fits it on all rows.
+
+    The CRPS is that of the scores, cross-validated, in the unit of the score; ties go to the
+    earlier candidate. Folds are drawn over the sorted scores with a fixed seed, so that the
+    choice does not depend on the order of rows and `merge` chooses as a fit on all rows would.
+
+    Parameters
+    ----------
+    candidates : sequence of recalibrators, optional
+        By default `Scaling`, `Beta`, `Smooth` and `Isotonic`, from few parameters to many.
+    cv : int, default 5
+        Folds.
+    random_state : int, default 0
+        Seed of the folds.
+
+    Attributes
+    ----------
+    best_ : Recalibrator
+        The chosen candidate.
+    crps_ : dict
+        Held-out CRPS by candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=300)
+    >>> R = tl.Auto().fit(y, tl.Normal(np.zeros(300), 0.2))
+    >>> R.best_
+    Scaling()
+    """
+
+    def __init__(
+        self,
+        candidates: Sequence[Pooled] | None = None,
+        cv: int = 5,
+        random_state: int = 0,
+    ) -> None:
+        self.candidates = candidates
+        self.cv = cv
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
+            raise ValueError(f"cv is {self.cv!r}; expected an integer of 2 or more.")
+        seed = self.random_state
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+            raise ValueError(f"random_state is {seed!r}; expected an integer of 0 or more.")
+        given = self._candidates()
+        if not given or not all(isinstance(c, Pooled) and type(c) is not Auto for c in given):
+            raise ValueError(
+                f"candidates is {self.candidates!r}; expected Isotonic, Smooth, Beta or Scaling "
+                f"objects, at least one."
+            )
+        for candidate in given:
+            candidate._check_params()
+
+    def _candidates(self) -> list[Pooled]:
+        if self.candidates is None:
+            return [Scaling(), Beta(), Smooth(), Isotonic()]
+        return list(self.candidates)
+
+    @property
+    def best_(self) -> Pooled:
+        """The chosen candidate."""
+        return self._choice()[0]
+
+    @property
+    def crps_(self) -> dict[str, float]:
+        """Held-out CRPS by candidate, in the unit of the score."""
+        return self._choice()[1]
+
+    def _choice(self) -> tuple[Pooled, dict[str, float]]:
+        _ = self.law_
+        return self._chosen
+
+    _chosen: tuple[Pooled, dict[str, float]]
+
+    def _law(self, scores: Scores) -> ScoreLaw:
+        candidates = self._candidates()
+        loss = [self._held_out(c, scores) for c in candidates]
+        best = candidates[int(np.argmin(loss))]
+        table = {repr(c): value for c, value in zip(candidates, loss, strict=True)}
+        self._chosen = best, table
+        return best._law(scores)
+
+    def _held_out(self, candidate: Pooled, scores: Scores) -> float:
+        x, w = scores.points()
+        folds = min(int(self.cv), len(x))
+        if folds < 2:
+            return 0.0
+        # Equal folds in random order: the rows of one fold are a random sample of the scores.
+        fold = np.random.default_rng(self.random_state).permutation(len(x)) % folds
+        total = 0.0
+        for k in range(folds):
+            held = fold == k
+            law = candidate._law(Exact(scores.kind, x[~held], w[~held]))
+            total += float(w[held] @ law.crps(x[held]))
+        return total / float(w.sum())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; candidates are not descended into.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Auto(cv=3).get_params()
+        {'candidates': None, 'cv': 3, 'random_state': 0}
+        """
+        return super().get_params(deep=False)

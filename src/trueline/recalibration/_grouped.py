@@ -1,0 +1,286 @@
+"""One map a group."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import CalibrationWarning
+from trueline.distributions import Distribution, Stacked
+from trueline.laws import ScoreLaw
+from trueline.recalibration._abstract import (
+    Pooled,
+    Recalibrator,
+    check_kind,
+    check_max_knots,
+    warn_if_weak,
+)
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._scores import Exact, Scores, collect, combine, score_rows
+
+Key = str | int | float | bool
+
+# Points that stand for the pooled scores where a group borrows from them.
+_BORROWED = 256
+
+
+class Grouped(Recalibrator):
+    """One map a group, leaning on the pooled map where a group is small.
+
+    The scores of each group are joined by the pooled scores of all groups, which together
+    count as `shrinkage` rows: a group with many more rows than that has its own map, a group
+    with few has nearly the pooled one. A group that was not there at ``fit`` gets the pooled
+    map, with a warning.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator, optional
+        The kind of map, by default `Isotonic`.
+    shrinkage : float, default 20
+        Rows that the pooled scores count as; 0 keeps the groups apart.
+
+    Attributes
+    ----------
+    groups_ : list
+        The groups seen.
+    scores_ : Scores
+        The pooled scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> group = np.repeat(["calm", "wild"], 500)
+    >>> y = rng.normal(size=1000) * np.where(group == "wild", 5.0, 1.0)
+    >>> F = tl.Point(np.zeros(1000))
+    >>> R = tl.Grouped().fit(y, F, groups=group)
+    >>> R.transform(tl.Point([0.0, 0.0]), groups=["calm", "wild"]).std().round(1)
+    array([1.1, 5.1])
+    """
+
+    scores_: Scores
+    _group_scores: dict[Key, Scores]
+    _laws: dict[Key | None, ScoreLaw]
+
+    def __init__(self, recalibrator: Pooled | None = None, shrinkage: float = 20.0) -> None:
+        self.recalibrator = recalibrator
+        self.shrinkage = shrinkage
+
+    def _check_params(self) -> None:
+        if self.recalibrator is not None and not isinstance(self.recalibrator, Pooled):
+            raise ValueError(
+                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, Beta, Scaling "
+                f"or Auto."
+            )
+        self._inner()._check_params()
+        k = self.shrinkage
+        if isinstance(k, bool) or not isinstance(k, int | float) or not 0 <= k < np.inf:
+            raise ValueError(f"shrinkage is {k!r}; expected a number of rows of 0 or more.")
+
+    def _inner(self) -> Pooled:
+        return Isotonic() if self.recalibrator is None else self.recalibrator
+
+    def fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn a map a group.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, by a model that was not trained on these rows.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : (n,) array-like
+            Strings or numbers that name the group of each row.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        s, w = score_rows(y, dist, sample_weight)
+        keys, index = _group_index(groups, len(dist))
+        if w is not None:
+            # A row without weight is not there, nor is a group of such rows.
+            seen = w > 0
+            s, w = s[seen], w[seen]
+            kept, index = np.unique(index[seen], return_inverse=True)
+            keys = [keys[i] for i in kept]
+        order = np.argsort(index, kind="stable")
+        stops = np.cumsum(np.bincount(index, minlength=len(keys)))
+        parts = np.split(order, stops[:-1])
+        kind = dist.score_kind
+        by_group = {
+            key: collect(kind, s[rows], None if w is None else w[rows])
+            for key, rows in zip(keys, parts, strict=True)
+        }
+        pooled = collect(kind, s, w)
+        warn_if_weak(pooled, len(s))
+        return self._learn(pooled, by_group)
+
+    def _learn(self, pooled: Scores, by_group: dict[Key, Scores]) -> Self:
+        self.scores_ = pooled
+        self._group_scores = by_group
+        self._laws = {}
+        return self
+
+    @property
+    def groups_(self) -> list[Key]:
+        """The groups seen at ``fit``."""
+        self._check_fitted()
+        return list(self._group_scores)
+
+    def _law(self, key: Key | None) -> ScoreLaw:
+        """Return the law of a group, or the pooled law for None."""
+        if key not in self._laws:
+            scores = self.scores_
+            if key is not None:
+                scores = self._group_scores[key]
+                if self.shrinkage > 0:
+                    scores = combine(scores, self._borrowed())
+            self._laws[key] = self._inner()._law(scores)
+        return self._laws[key]
+
+    def _borrowed(self) -> Scores:
+        """Pooled scores that count as `shrinkage` rows."""
+        x = self.scores_.values
+        upper = self.scores_.cumulative()[1]
+        levels = (np.arange(_BORROWED) + 0.5) / _BORROWED * self.scores_.total
+        values, count = np.unique(x[np.searchsorted(upper, levels)], return_counts=True)
+        return Exact(self.scores_.kind, values, count * np.float64(self.shrinkage / _BORROWED))
+
+    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+        """Return the recalibrated forecasts, each by the map of its group.
+
+        Parameters
+        ----------
+        dist : Distribution of n rows
+        groups : (n,) array-like
+            The group of each row.
+
+        Returns
+        -------
+        Distribution
+
+        Warns
+        -----
+        CalibrationWarning
+            If a group was not there at ``fit``; its rows get the pooled map.
+        """
+        self._check_fitted()
+        check_kind(self, self.scores_.kind, dist)
+        keys, index = _group_index(groups, len(dist))
+        unseen = [key for key in keys if key not in self._group_scores]
+        if unseen:
+            shown = ", ".join(repr(key) for key in unseen[:3])
+            warnings.warn(
+                f"{len(unseen)} of {len(keys)} groups were not there at fit and get the pooled "
+                f"map: {shown}{', ...' if len(unseen) > 3 else ''}.",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+        laws = [self._law(key if key in self._group_scores else None) for key in keys]
+        if len(laws) == 1:
+            return dist._recalibrate(laws[0])
+        rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
+        return Stacked(
+            [dist._take(r)._recalibrate(law) for r, law in zip(rows, laws, strict=True)], rows
+        )
+
+    def merge(self, other: Self) -> Self:
+        """Return the map that a fit on both sets of rows gives.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> F = tl.Point([0.0, 0.0])
+        >>> R = tl.Grouped().fit([1.0, 2.0], F, groups=["a", "b"])
+        >>> R.merge(tl.Grouped().fit([3.0, 4.0], F, groups=["b", "c"])).groups_
+        ['a', 'b', 'c']
+        """
+        self._check_mergeable(other)
+        mine, theirs = self._group_scores, other._group_scores
+        if self.scores_.kind != other.scores_.kind:
+            raise ValueError(
+                f"the maps were fitted on different scores ({self.scores_.kind} and "
+                f"{other.scores_.kind}); expected forecasts of the same kind in both."
+            )
+        joined = {
+            key: combine(mine[key], theirs[key])
+            if key in mine and key in theirs
+            else (mine[key] if key in mine else theirs[key])
+            for key in [*mine, *(key for key in theirs if key not in mine)]
+        }
+        return self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
+
+    def compress(self, max_knots: int) -> Self:
+        """Return a map whose pooled and group scores are at most `max_knots` each.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import trueline as tl
+        >>> y = np.random.default_rng(0).normal(size=1000)
+        >>> R = tl.Grouped().fit(y, tl.Point(np.zeros(1000)), groups=np.arange(1000) % 2)
+        >>> R.compress(100).compression_error_ < 0.02
+        True
+        """
+        check_max_knots(max_knots)
+        self._check_fitted()
+        parts = {key: s.compress(max_knots) for key, s in self._group_scores.items()}
+        return self._unfitted_copy()._learn(self.scores_.compress(max_knots), parts)
+
+    @property
+    def compression_error_(self) -> float:
+        """Largest change of a group's empirical CDF by compression; 0 for an exact state."""
+        self._check_fitted()
+        return max(s.error for s in [self.scores_, *self._group_scores.values()])
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "scores_")
+
+    def _state(self) -> dict[str, Any]:
+        from trueline.recalibration._persistence import scores_to_json
+
+        return {
+            "scores": scores_to_json(self.scores_),
+            "groups": [[key, scores_to_json(s)] for key, s in self._group_scores.items()],
+        }
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        from trueline.recalibration._persistence import groups_from_json, scores_from_json
+
+        self._learn(scores_from_json(state["scores"]), groups_from_json(state["groups"]))
+
+
+def _group_index(groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:
+    """Check group names; return the distinct ones and the index of each row's."""
+    if groups is None:
+        raise ValueError("groups is missing; expected the group of each row: groups=[...].")
+    names = np.asarray(groups)
+    if names.shape != (n,):
+        raise ValueError(f"groups has shape {names.shape}; expected one name a row, ({n},).")
+    if names.dtype.kind not in "OUSiufb":
+        raise TypeError(f"groups has dtype {names.dtype}; expected strings or numbers.")
+    try:
+        keys, index = np.unique(names, return_inverse=True)
+    except TypeError:
+        raise TypeError(
+            "groups mixes names that cannot be compared, such as strings with numbers or None; "
+            "expected all strings or all numbers."
+        ) from None
+    found = [key.decode() if isinstance(key, bytes) else key for key in keys.tolist()]
+    if not all(isinstance(key, str | int) or key == np.float64(key) for key in found):
+        raise ValueError("groups holds a missing name; expected a string or number in every row.")
+    return found, index.reshape(n)

@@ -1,0 +1,283 @@
+"""Maps as JSON: exact, checked on the way in, and nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._auto import Auto
+from trueline.recalibration._beta import Beta
+from trueline.recalibration._grouped import Grouped, Key
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._scores import Compressed, Exact, Scores
+from trueline.recalibration._smooth import Smooth
+
+FORMAT = "trueline-recalibrator"
+VERSION = 1
+
+_CLASSES: dict[str, type[Recalibrator]] = {
+    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto)
+}
+_KINDS = ("standardised", "residual", "normal score")
+
+
+def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str:
+    """Write a fitted recalibrator; see `Recalibrator.to_json`."""
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "recalibrator": _describe(recalibrator),
+        "state": recalibrator._state(),
+    }
+    # Python writes the shortest digits that read back as the same float64.
+    text = json.dumps(document, allow_nan=False)
+    if path is not None:
+        _write_whole(Path(path), text)
+    return text
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write under a temporary name in the same folder, then rename."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"cannot write {path}: {error.strerror}. Name a folder that is there and "
+            f"can be written to",
+        ) from None
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        # mkstemp makes files private; give the mode that a plain open would have.
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibrator:
+    """Read a map that ``to_json`` wrote.
+
+    Everything in the file is checked: format, version, class, parameters, and that scores
+    are finite and increase. Nothing in it is executed.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int, default 256 MiB
+        Larger files are refused unread.
+
+    Returns
+    -------
+    Recalibrator
+        Fitted, with results equal to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a valid map; the message says where it fails.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import trueline as tl
+    >>> R = tl.Isotonic().fit([0.3, -0.1, 2.0], tl.Normal([0.0, 0.0, 0.0], 1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "map.json"
+    ...     _ = R.to_json(file)
+    ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
+    array([5.6])
+    """
+    file = Path(path)
+    size = file.stat().st_size
+    if size > max_bytes:
+        raise ValueError(
+            f"{file} has {size} bytes; expected at most {max_bytes}. "
+            f"Compress the map before writing it, or raise max_bytes."
+        )
+    try:
+        document = _parse(file.read_bytes())
+        return _restore(document)
+    except _InvalidMapError as error:
+        raise ValueError(
+            f"{file} is not a valid trueline map: {error}. Write it again with to_json."
+        ) from None
+
+
+class _InvalidMapError(Exception):
+    """What is wrong with a document."""
+
+
+def _parse(data: bytes) -> Any:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise _InvalidMapError("a key stands twice")
+        return found
+
+    def refuse(constant: str) -> Any:
+        raise _InvalidMapError(f"it holds {constant}")
+
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
+    except UnicodeDecodeError:
+        raise _InvalidMapError("it is not UTF-8 text") from None
+    except RecursionError:
+        raise _InvalidMapError("it is nested too deeply") from None
+    except ValueError as error:
+        raise _InvalidMapError(f"it is not JSON ({error})") from None
+
+
+def _restore(document: Any) -> Recalibrator:
+    _expect(isinstance(document, dict), "the outermost value is not an object")
+    _expect(document.get("format") == FORMAT, f"its format is not {FORMAT!r}")
+    version = document.get("version")
+    _expect(
+        type(version) is int and version == VERSION,
+        f"its version is {version!r} and this release reads {VERSION}",
+    )
+    recalibrator = _build(document.get("recalibrator"))
+    state = document.get("state")
+    _expect(isinstance(state, dict), "it has no state")
+    names = {"scores", "groups"} if isinstance(recalibrator, Grouped) else {"scores"}
+    _expect(set(state) == names, f"its state must hold {sorted(names)}")
+    recalibrator._set_state(state)
+    return recalibrator
+
+
+def _describe(recalibrator: Recalibrator) -> dict[str, Any]:
+    """Class and parameters, nested recalibrators included."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Recalibrator):
+            return _describe(value)
+        if isinstance(value, list | tuple):
+            return [plain(item) for item in value]
+        if isinstance(value, np.generic):
+            return value.item()
+        return value
+
+    params = recalibrator.get_params(deep=False)
+    return {
+        "class": type(recalibrator).__name__,
+        "params": {name: plain(value) for name, value in params.items()},
+    }
+
+
+def _build(description: Any, depth: int = 0) -> Recalibrator:
+    """Make an unfitted recalibrator from its checked description."""
+    _expect(
+        isinstance(description, dict) and set(description) == {"class", "params"} and depth < 4,
+        "a recalibrator is not described by its class and params",
+    )
+    name, params = description["class"], description["params"]
+    _expect(
+        isinstance(name, str) and name in _CLASSES,
+        f"its class is {name!r}, expected one of {sorted(_CLASSES)}",
+    )
+    cls = _CLASSES[name]
+    _expect(
+        isinstance(params, dict) and set(params) == set(cls._param_names()),
+        f"the params of {name} must be {cls._param_names()}",
+    )
+
+    def rich(value: Any) -> Any:
+        if isinstance(value, dict):
+            return _build(value, depth + 1)
+        if isinstance(value, list):
+            return [rich(item) for item in value]
+        return value
+
+    recalibrator = cls(**{key: rich(value) for key, value in params.items()})
+    try:
+        recalibrator._check_params()
+    except (TypeError, ValueError) as error:
+        raise _InvalidMapError(str(error).rstrip(".")) from None
+    return recalibrator
+
+
+def scores_to_json(scores: Scores) -> dict[str, Any]:
+    """Return scores as JSON types."""
+    out: dict[str, Any] = {"kind": scores.kind, "values": scores.values.tolist()}
+    if isinstance(scores, Exact):
+        out["weights"] = None if scores.weights is None else scores.weights.tolist()
+    else:
+        lower, upper = scores.cumulative()
+        out |= {"lower": lower.tolist(), "upper": upper.tolist(), "error": scores.error}
+    return out
+
+
+def scores_from_json(data: Any) -> Scores:
+    """Check scores from JSON types, wholly, and return them."""
+    _expect(isinstance(data, dict), "scores are not an object")
+    kind = data.get("kind")
+    _expect(
+        isinstance(kind, str) and kind in _KINDS,
+        f"the kind of score is {kind!r}, not one of {_KINDS}",
+    )
+    values = _numbers(data.get("values"), "values")
+    _expect(bool((np.diff(values) > 0).all()), "values do not increase")
+    if set(data) == {"kind", "values", "weights"}:
+        if data["weights"] is None:
+            return Exact(kind, values, None)
+        w = _numbers(data["weights"], "weights", len(values))
+        _expect(bool((w > 0).all()), "a weight is not above 0")
+        _expect(bool(np.isfinite(w.sum())), "the weights overflow")
+        return Exact(kind, values, w)
+    _expect(
+        set(data) == {"kind", "values", "lower", "upper", "error"}, "scores hold unexpected fields"
+    )
+    lower = _numbers(data["lower"], "lower", len(values))
+    upper = _numbers(data["upper"], "upper", len(values))
+    error = _numbers([data["error"]], "error")[0]
+    steps = np.stack([lower, upper], axis=1).ravel()
+    _expect(bool(lower[0] > 0 and (np.diff(steps) >= 0).all()), "cumulative weights decrease")
+    _expect(0 <= error <= 1, "error is not within 0 and 1")
+    return Compressed(kind, values, lower, upper, float(error))
+
+
+def groups_from_json(data: Any) -> dict[Key, Scores]:
+    """Check the scores of groups from JSON types and return them."""
+    _expect(isinstance(data, list) and len(data) > 0, "groups are not a list")
+    found: dict[Key, Scores] = {}
+    for pair in data:
+        _expect(isinstance(pair, list) and len(pair) == 2, "a group is not a name and its scores")
+        key = pair[0]
+        _expect(isinstance(key, str | int | float), f"the name of a group is {key!r}")
+        _expect(key not in found, f"group {key!r} stands twice")
+        found[key] = scores_from_json(pair[1])
+    return found
+
+
+def _numbers(data: Any, name: str, length: int | None = None) -> FloatArray:
+    _expect(isinstance(data, list) and len(data) > 0, f"{name} are not a list of numbers")
+    _expect(length is None or len(data) == length, f"{name} and values differ in length")
+    _expect(all(type(x) is float or type(x) is int for x in data), f"{name} hold what is no number")
+    try:
+        numbers = np.array(data, dtype=np.float64)
+    except OverflowError:
+        raise _InvalidMapError(f"{name} hold a number beyond float64") from None
+    _expect(bool(np.isfinite(numbers).all()), f"{name} hold a number beyond float64")
+    return numbers
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise _InvalidMapError(otherwise)

@@ -1,0 +1,27 @@
+"""Shift and scale."""
+
+from __future__ import annotations
+
+from trueline.laws import NormalLaw, ScoreLaw
+from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._scores import Scores
+
+
+class Scaling(Pooled):
+    """Shift and scale of the scores: the score is taken as normal with its own mean and std.
+
+    Two parameters, by maximum likelihood; the variance scaling of Levi et al. (2022), with
+    the bias removed as well. It needs the fewest rows of all and cannot mend a wrong shape:
+    a location-scale forecast comes out normal whatever it was.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> R = tl.Scaling().fit([1.0, 2.0, 3.0], tl.Normal([0.0, 0.0, 0.0], 1.0))
+    >>> G = R.transform(tl.Normal(10.0, 1.0))
+    >>> G.mean(), G.std().round(4)
+    (array([12.]), array([0.8165]))
+    """
+
+    def _law(self, scores: Scores) -> ScoreLaw:
+        return NormalLaw(*scores.mean_and_std())

@@ -1,0 +1,234 @@
+"""The state of a map: the scores that it was fitted on, sorted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, same_length, vector, weights
+from trueline.distributions import Distribution
+
+# Exceedances from which a tail is estimated: the root of the sample size, within these.
+_FEWEST_EXCEEDANCES = 5
+_MOST_EXCEEDANCES = 100
+
+
+class Scores(ABC):
+    """Scores as a cumulative weight: the empirical CDF, times the number of rows.
+
+    Attributes
+    ----------
+    kind : str
+        The ``score_kind`` of the forecasts they came from.
+    values : (m,) array
+        Strictly increasing.
+    error : float
+        Largest distance of this CDF from the one before compression.
+    """
+
+    kind: str
+    values: FloatArray
+    error: float
+
+    @property
+    @abstractmethod
+    def total(self) -> float:
+        """Total weight: the number of rows."""
+
+    @abstractmethod
+    def cumulative(self) -> tuple[FloatArray, FloatArray]:
+        """Weight reached on the way to each value, and at it; linear in between.
+
+        Of a tie of w rows one is spread over the way from the value below, as any row's
+        is, and w - 1 are a jump. The same array comes twice where there is no jump.
+        """
+
+    @abstractmethod
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Points and their weights, for what needs a sample rather than a CDF."""
+
+    def mean_and_std(self) -> tuple[float, float]:
+        """Weighted mean and standard deviation, the latter never zero."""
+        x, w = self.points()
+        mean = float(np.average(x, weights=w))
+        std = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
+        return mean, std if std > 0 else _fallback_scale(x[0])
+
+    def mean_excesses(self) -> tuple[float, float]:
+        """Mean excess below a low and above a high threshold: the scales of the tails."""
+        x, w = self.points()
+        return _mean_excess(-x[::-1], w[::-1]), _mean_excess(x, w)
+
+    def compress(self, max_knots: int) -> Scores:
+        """Keep at most `max_knots` values, evenly spaced in rank, and say what it cost."""
+        if len(self.values) <= max_knots:
+            return self
+        lower, upper = self.cumulative()
+        wanted = np.linspace(upper[0], self.total, max_knots)
+        keep = np.unique(np.minimum(np.searchsorted(upper, wanted), len(upper) - 1))
+        kept = Compressed(self.kind, self.values[keep], lower[keep], upper[keep], 0.0)
+        low, high = kept.at(self.values)
+        worst = max(np.abs(low - lower).max(), np.abs(high - upper).max())
+        kept.error = self.error + float(worst) / self.total
+        return kept
+
+    def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Cumulative weight just below and at any x; none below the first value."""
+        lower, upper = self.cumulative()
+        j = np.searchsorted(self.values, x, side="right") - 1
+        start = np.clip(j, 0, len(self.values) - 1)
+        stop = np.minimum(start + 1, len(self.values) - 1)
+        width = np.where(stop > start, self.values[stop] - self.values[start], 1.0)
+        share = (x - self.values[start]) / width
+        high = np.where(
+            stop > start, upper[start] + share * (lower[stop] - upper[start]), upper[start]
+        )
+        high = np.where(j < 0, 0.0, high)
+        low = np.where((j >= 0) & (x == self.values[start]), lower[start], high)
+        return low, high
+
+
+class Exact(Scores):
+    """Every score, ties collapsed; ``weights`` is None where each stands for one row."""
+
+    def __init__(self, kind: str, values: FloatArray, weights: FloatArray | None) -> None:
+        self.kind = kind
+        self.values = values
+        self.weights = weights
+        self.error = 0.0
+
+    @property
+    def total(self) -> float:
+        return float(len(self.values)) if self.weights is None else float(self.weights.sum())
+
+    def cumulative(self) -> tuple[FloatArray, FloatArray]:
+        return self._cumulative
+
+    @cached_property
+    def _cumulative(self) -> tuple[FloatArray, FloatArray]:
+        if self.weights is None:
+            ranks = np.arange(1.0, len(self.values) + 1.0)
+            return ranks, ranks
+        upper = np.cumsum(self.weights)
+        if self.weights.max() <= 1.0:
+            return upper, upper
+        return upper - np.maximum(self.weights - 1.0, 0.0), upper
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        w = np.broadcast_to(1.0, self.values.shape) if self.weights is None else self.weights
+        return self.values, w
+
+
+class Compressed(Scores):
+    """Some of the scores, with the cumulative weight that was reached there."""
+
+    def __init__(
+        self, kind: str, values: FloatArray, lower: FloatArray, upper: FloatArray, error: float
+    ) -> None:
+        self.kind = kind
+        self.values = values
+        self.lower = lower
+        self.upper = upper
+        self.error = error
+
+    @property
+    def total(self) -> float:
+        return float(self.upper[-1])
+
+    def cumulative(self) -> tuple[FloatArray, FloatArray]:
+        return self.lower, self.upper
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        # What is spread between two values stands in their middle; jumps, and what lies
+        # below the first value, stand at the value.
+        x = np.empty(2 * len(self.values) - 1)
+        w = np.empty_like(x)
+        x[::2], w[::2] = self.values, self.upper - self.lower
+        x[1::2] = 0.5 * (self.values[1:] + self.values[:-1])
+        w[1::2] = self.lower[1:] - self.upper[:-1]
+        w[0] += self.lower[0]
+        return x[w > 0], w[w > 0]
+
+
+def score_rows(
+    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Check outcomes, forecasts and weights; return scores and weights in row order."""
+    if not isinstance(dist, Distribution):
+        raise TypeError(
+            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
+            f"Convert it with trueline.as_distribution(dist)."
+        )
+    outcome = vector(y, "y")
+    same_length(len(dist), outcome, "y", "dist")
+    return dist._score(outcome[:, None])[:, 0], weights(sample_weight, len(dist))
+
+
+def collect(kind: str, s: FloatArray, w: FloatArray | None) -> Scores:
+    """Sort scores, which is the whole of an isotonic fit; `s` may be overwritten."""
+    if w is None:
+        s.sort()
+    else:
+        order = np.argsort(s)
+        s, w = s[order], w[order]
+        s, w = s[w > 0], w[w > 0]
+    # A NaN or an infinity sorts to an end, so two looks spare a pass over the rows.
+    if not (np.isfinite(s[0]) and np.isfinite(s[-1])):
+        raise ValueError(
+            "a score is not finite: y lies further from its forecast than float64 can count "
+            "in units of the forecast's scale. Check for a scale that is almost 0."
+        )
+    return Exact(kind, *_collapse(s, w))
+
+
+def combine(first: Scores, second: Scores) -> Scores:
+    """Scores of both halves together."""
+    if isinstance(first, Exact) and isinstance(second, Exact):
+        x = np.concatenate([first.values, second.values])
+        order = np.argsort(x, kind="stable")
+        if first.weights is None and second.weights is None:
+            return Exact(first.kind, *_collapse(x[order], None))
+        w = np.concatenate([first.points()[1], second.points()[1]])
+        return Exact(first.kind, *_collapse(x[order], w[order]))
+    x = np.union1d(first.values, second.values)
+    lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
+    total = first.total + second.total
+    error = (first.error * first.total + second.error * second.total) / total
+    return Compressed(first.kind, x, lower, upper, error)
+
+
+def _collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
+    """Collapse ties in sorted scores to one value with their joint weight."""
+    new = s[1:] != s[:-1]
+    if new.all():
+        if w is not None and (w == 1.0).all():
+            w = None
+        return s, w
+    starts = np.flatnonzero(np.concatenate([[True], new]))
+    joint = np.ones_like(s) if w is None else w
+    return s[starts], np.add.reduceat(joint, starts)
+
+
+def _mean_excess(x: FloatArray, w: FloatArray) -> float:
+    """Mean excess of sorted x over a high threshold."""
+    total = float(w.sum())
+    count = np.floor(np.clip(np.sqrt(total), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
+    from_top = np.cumsum(w[::-1])
+    i = int(np.searchsorted(from_top, count, side="right"))
+    if i < len(x) - 1:
+        threshold = x[len(x) - 1 - i]
+        above = x[len(x) - i :]
+        excess = float(w[len(x) - i :] @ (above - threshold)) / count
+        if excess > 0:
+            return excess
+    # Few rows, or ties at the top: the mean excess over the smallest value, which is wider.
+    excess = float(w @ (x - x[0])) / (total - 1.0 if total > 1.0 else total)
+    return excess if excess > 0 else _fallback_scale(x[0])
+
+
+def _fallback_scale(x: float) -> float:
+    """Scale of scores that are all the same: their distance from the forecast, or one."""
+    return float(abs(x)) or 1.0
