@@ -5,7 +5,9 @@ Everything below this layer may assume plain float64 arrays of the right shape.
 
 from __future__ import annotations
 
-from typing import Any
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,8 +67,10 @@ def as_float(x: ArrayLike, name: str) -> FloatArray:
         )
     try:
         a = np.asarray(x)
-    except ValueError as error:
-        raise ValueError(f"{name} is ragged; expected rows of equal length ({error}).") from None
+    except ValueError:
+        raise ValueError(
+            f"{name} is ragged; expected rows of equal length. Cut or fill the shorter ones."
+        ) from None
     if a.dtype == np.float64:
         return a
     kind = a.dtype.kind
@@ -79,39 +83,37 @@ def as_float(x: ArrayLike, name: str) -> FloatArray:
         return a.astype(np.float64)
     if kind in "iu":
         if a.size and (int(a.max()) > _EXACT_INTEGERS or int(a.min()) < -_EXACT_INTEGERS):
-            raise ValueError(
-                f"{name} holds integers beyond 2**53, which float64 cannot hold exactly. "
-                f"Subtract an offset or change the unit first."
-            )
+            _raise_inexact(name)
         return a.astype(np.float64)
-    if kind == "O":
-        try:
-            return _from_objects(a)
-        except (TypeError, ValueError):
-            pass
-    expected = {
+    found = {
         "c": "complex numbers",
         "b": "booleans",
         "U": "strings",
         "S": "bytes",
         "M": "datetimes",
         "m": "timedeltas",
-        "O": "Python objects that are not numbers",
-    }
-    raise TypeError(
-        f"{name} holds {expected.get(kind, str(a.dtype))}; expected real numbers. "
-        f"Convert it to floats first."
+    }.get(kind, f"values of dtype {a.dtype}")
+    if kind == "O":
+        strange = [type(item).__name__ for item in a.flat if not _is_number(item)]
+        if not strange:
+            if any(isinstance(i, Integral) and abs(int(i)) > _EXACT_INTEGERS for i in a.flat):
+                _raise_inexact(name)
+            return a.astype(np.float64)
+        found = f"an object of type {strange[0]}"
+    raise TypeError(f"{name} holds {found}; expected real numbers. Convert it to floats first.")
+
+
+def _is_number(item: object) -> bool:
+    """Whether an element of an object array is a real number, and meant as one."""
+    # Booleans are integers to Python, durations to numpy.
+    return isinstance(item, Real | Decimal) and not isinstance(item, bool | np.timedelta64)
+
+
+def _raise_inexact(name: str) -> NoReturn:
+    raise ValueError(
+        f"{name} holds integers beyond 2**53, which float64 cannot hold exactly; expected smaller "
+        f"ones. Subtract an offset or change the unit first."
     )
-
-
-def _from_objects(a: NDArray[Any]) -> FloatArray:
-    # Integers above 2**53 and strings hide in object arrays, so look before converting.
-    for item in a.flat:
-        if isinstance(item, str | bytes | bool | complex):
-            raise TypeError
-        if isinstance(item, int) and abs(item) > _EXACT_INTEGERS:
-            raise TypeError
-    return a.astype(np.float64)
 
 
 def all_finite(a: FloatArray) -> bool:
@@ -127,19 +129,21 @@ def check_finite(a: FloatArray, name: str) -> None:
         _raise_at(a, ~np.isfinite(a), name, "finite numbers", "Drop or impute those rows first")
 
 
-def _raise_at(a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, mend: str) -> None:
+def _raise_at(
+    a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, mend: str
+) -> NoReturn:
     where = np.argwhere(bad)
-    spot = ", ".join(str(int(i)) for i in where[0])
+    spot = f"[{', '.join(str(int(i)) for i in where[0])}]" if a.ndim else ""
+    verb = "is" if len(where) == 1 else "are"
     raise ValueError(
-        f"{name}[{spot}] is {a[tuple(where[0])]}; expected {expected} "
-        f"({len(where)} of {a.size} are not). {mend}."
+        f"{name}{spot} is {a[tuple(where[0])]}; expected {expected} "
+        f"({len(where)} of {a.size} {verb} not). {mend}."
     )
 
 
-def check_positive(a: FloatArray, name: str) -> None:
+def check_positive(a: FloatArray, name: str, mend: str) -> None:
     """Raise when an element is not above zero (NaN included), naming the first."""
     if not a.min() > 0:
-        mend = "A forecast without spread is a Point; otherwise add the noise it leaves out"
         _raise_at(a, ~(a > 0), name, "numbers above 0", mend)
 
 
@@ -148,7 +152,7 @@ def check_no_nan(a: FloatArray, name: str) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = np.isnan(a.sum())
     if suspicious and np.isnan(a).any():
-        _raise_at(a, np.isnan(a), name, "numbers, no NaN", "Drop or impute those rows first")
+        _raise_at(a, np.isnan(a), name, "real numbers", "Drop or impute those rows first")
 
 
 def vector(x: ArrayLike, name: str, *, finite: bool = True) -> FloatArray:

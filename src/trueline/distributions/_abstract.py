@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from trueline._validation import (
     CalibrationWarning,
     FloatArray,
     RandomState,
+    all_finite,
     as_float,
     check_no_nan,
     generator,
@@ -23,6 +25,9 @@ from trueline.laws import NormalLaw, ScoreLaw
 from trueline.laws._search import normal_score
 
 Rows = NDArray[np.intp]
+
+# A level this close to one that data support is that one: 1 - coverage is seldom exact.
+_ROUNDING = 1.0 - 1e-9
 
 
 class Distribution(ABC):
@@ -153,6 +158,7 @@ class Distribution(ABC):
     def _values(self, y: ArrayLike) -> tuple[FloatArray, bool]:
         """Check values; return them with two dimensions, and whether the caller gave fewer."""
         a = as_float(y, "y")
+        check_no_nan(a, "y")
         n = len(self)
         if a.ndim == 0:
             a, flat = a[None, None], True
@@ -172,14 +178,19 @@ class Distribution(ABC):
             )
         if a.size == 0:
             raise ValueError("y is empty; expected at least one value.")
-        check_no_nan(a, "y")
         return a, flat
 
-    def _at(self, name: str, y: ArrayLike) -> FloatArray:
+    def _at(self, name: str, y: ArrayLike, limit: float | None = None) -> FloatArray:
+        """Call a method on checked values; `limit` is its value at plus and minus infinity."""
         a, flat = self._values(y)
-        out: FloatArray = getattr(self, name)(a)
+        endless = None if limit is None or all_finite(a) else np.isinf(a)
+        # Squares may overflow far out, where densities are 0.
+        with np.errstate(over="ignore"):
+            out: FloatArray = getattr(self, name)(a if endless is None else np.where(endless, 0, a))
         if out.shape[0] != len(self):
             out = np.broadcast_to(out, (len(self), out.shape[1])).copy()
+        if endless is not None and limit is not None:
+            out[np.broadcast_to(endless, out.shape)] = limit
         return out[:, 0] if flat else out
 
     def cdf(self, y: ArrayLike) -> FloatArray:
@@ -207,8 +218,8 @@ class Distribution(ABC):
         Examples
         --------
         >>> import trueline as tl
-        >>> float(tl.Normal(0, 1).sf(20.0)[0])
-        2.7536241186062337e-89
+        >>> tl.Normal(0, 1).sf(20.0)
+        array([2.75362412e-89])
         """
         return self._at("_sf", y)
 
@@ -246,7 +257,7 @@ class Distribution(ABC):
         >>> tl.Normal(0, 1).logpdf(60.0).round(4)
         array([-1800.9189])
         """
-        return self._at("_logpdf", y)
+        return self._at("_logpdf", y, limit=-np.inf)
 
     def pdf(self, y: ArrayLike) -> FloatArray:
         """Density; see `logpdf`.
@@ -285,7 +296,7 @@ class Distribution(ABC):
         """
         a = levels(q, "q")
         low, high = self._supported
-        if _beyond(a, low, high):
+        if a.min() < low * _ROUNDING or 1.0 - a.max() < (1.0 - high) * _ROUNDING:
             worst = float(a.max() if a.max() - high > low - a.min() else a.min())
             warnings.warn(
                 f"level {worst:.6g} lies outside {low:.6g} to {high:.6g}, which the calibration "
@@ -329,20 +340,20 @@ class Distribution(ABC):
         >>> lower.round(2), upper.round(2)
         (array([-1.64,  8.36]), array([ 1.64, 11.64]))
         """
-        c = levels(coverage, "coverage")
-        tail = 0.5 * (1.0 - c)
+        # One interval of a small batch is quicker than checking what was asked for.
+        tail, lower, upper = (
+            _remembered_levels(coverage) if type(coverage) is float else _central_levels(coverage)
+        )
         low, high = self._supported
-        if _beyond(tail, low, high) or _beyond(1.0 - tail, low, high):
-            need = _rows_needed(float(np.min(tail)))
+        if tail < max(low, 1.0 - high) * _ROUNDING:
             warnings.warn(
-                f"a {float(c.max()):.6g} interval needs levels {float(tail.min()):.6g} to "
-                f"{float(1 - tail.min()):.6g}, but the calibration rows support {low:.6g} to "
-                f"{high:.6g}: its ends are read off the extrapolated tails. "
-                f"Fit on at least {need} rows.",
+                f"a {1.0 - 2.0 * tail:.6g} interval needs levels {tail:.6g} to {1.0 - tail:.6g}, "
+                f"but the calibration rows support {low:.6g} to {high:.6g}: its ends are read "
+                f"off the extrapolated tails. Fit on at least {_rows_needed(tail)} rows.",
                 CalibrationWarning,
                 stacklevel=2,
             )
-        return self._quantiles(tail), self._quantiles(1.0 - tail)
+        return self._quantiles(lower), self._quantiles(upper)
 
     def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score of each row, lower is better.
@@ -357,7 +368,7 @@ class Distribution(ABC):
         >>> tl.Normal([0.0, 0.0], 1.0).crps([0.0, 2.0]).round(4)
         array([0.2337, 1.4528])
         """
-        return self._at("_crps", y)
+        return self._at("_crps", y, limit=np.inf)
 
     def mean(self) -> FloatArray:
         """Mean of each row, (n,).
@@ -441,9 +452,13 @@ class Distribution(ABC):
         return self._at("_unscore", s)
 
 
-def _beyond(q: FloatArray, low: float, high: float) -> bool:
-    """Whether a level lies outside, by more than a rounding error in 1 - coverage."""
-    return bool((q < low * (1.0 - 1e-9)).any() or (1.0 - q < (1.0 - high) * (1.0 - 1e-9)).any())
+def _central_levels(coverage: ArrayLike) -> tuple[float, FloatArray, FloatArray]:
+    """Levels of the ends of central intervals, after the smallest of them."""
+    lower = np.asarray(0.5 * (1.0 - levels(coverage, "coverage")))
+    return float(lower.min()), lower, np.asarray(1.0 - lower)
+
+
+_remembered_levels = lru_cache(maxsize=128)(_central_levels)
 
 
 def _rows_needed(q: float) -> int:

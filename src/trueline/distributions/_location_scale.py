@@ -114,12 +114,18 @@ class Standardised(LocationScale):
         return Standardised(self.loc[rows], self.scale[rows], self._law, self.score_kind)
 
 
+_MEND = {
+    "scale": "A forecast without spread is a Point; otherwise add the noise it leaves out",
+    "df": "Many degrees of freedom make a Normal; few make heavy tails",
+}
+
+
 def _loc_and_scale(loc: ArrayLike, scale: ArrayLike, **more: ArrayLike) -> tuple[FloatArray, ...]:
     """Check parameters and stretch scalars to the common number of rows."""
     parameters = {"loc": vector(loc, "loc")}
     for name, value in {"scale": scale, **more}.items():
         parameters[name] = vector(value, name)
-        check_positive(parameters[name], name)
+        check_positive(parameters[name], name, _MEND[name])
     n = max(len(p) for p in parameters.values())
     for name, p in parameters.items():
         if len(p) not in (1, n):

@@ -77,7 +77,8 @@ class Quadrature:
 
     def _blocks(self) -> Iterator[tuple[slice, Distribution, _Table]]:
         n = len(self.base)
-        width = self.base._grid(_SCORES[:1]).shape[1] * len(_SCORES) + 2 * len(_REACH)
+        first = self.base._take(np.zeros(1, dtype=np.intp))
+        width = first._grid(_SCORES).shape[1] + 2 * len(_REACH)
         size = max(1, _BLOCK // width)
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
@@ -107,17 +108,18 @@ class Quadrature:
             dispersion = (areas - _integrate(start, stop, 2)).sum(axis=1)
             below = np.zeros_like(table.y)
             np.cumsum(areas, axis=1, out=below[:, 1:])
-            mean = table.y[:, -1] - below[:, -1]
-            values = np.broadcast_to(y[rows] if len(y) > 1 else y, (len(mean), y.shape[1]))
+            end, total = table.y[:, -1:], below[:, -1:]
+            values = np.broadcast_to(y[rows] if len(y) > 1 else y, (len(end), y.shape[1]))
             for k in range(values.shape[1]):
                 v = values[:, k : k + 1]
-                inside = np.clip(v, table.y[:, :1], table.y[:, -1:])
+                inside = np.clip(v, table.y[:, :1], end)
                 j = np.clip((table.y <= inside).sum(axis=1) - 1, 0, table.y.shape[1] - 2)[:, None]
                 anchor = table.at(j, lambda a, i: np.take_along_axis(a, i, axis=1))
                 partial = _integrate(anchor, self._tabulate(base, inside), 1)
                 area = np.take_along_axis(below, j, axis=1) + partial
-                area += np.maximum(v - table.y[:, -1:], 0.0)
-                out[rows, k] = (2.0 * area - v)[:, 0] + mean - dispersion
+                area += np.maximum(v - end, 0.0)
+                # 2 area - v + mean - dispersion, with the mean as the end less the total.
+                out[rows, k] = (2.0 * area + ((end - v) - total))[:, 0] - dispersion
         return out
 
 

@@ -160,15 +160,26 @@ class Interpolated(Distribution):
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self._unscore(self.law.ppf(q))
 
-    def _mean(self) -> FloatArray:
-        # The anchor of the lower tail is the first node, of every other piece the node below.
+    def _grid(self, z: FloatArray) -> FloatArray:
+        smooth = self._unscore(z[None, :])
+        return np.sort(np.concatenate([smooth, self.values], axis=1), axis=1)
+
+    def _offset(self) -> FloatArray:
+        """Mean less the first value, (n,): of differences only, so that it keeps its digits."""
+        # A piece's rise counts in full for the mass above it, in part for its own.
         pieces = self._pieces
-        mean = self.values @ pieces.mass[1:] + self._rises @ pieces.first
-        return mean + self.values[:, 0] * pieces.mass[0]
+        above = np.cumsum(pieces.mass[::-1])[::-1]
+        weights = pieces.first.copy()
+        weights[1:-1] += np.diff(self.nodes) * above[2:]
+        return self._rises @ weights
+
+    def _mean(self) -> FloatArray:
+        return self.values[:, 0] + self._offset()
 
     def _var(self) -> FloatArray:
+        # The anchor of the lower tail is the first node, of every other piece the node below.
         pieces = self._pieces
-        w = self.values - self._mean()[:, None]
+        w = (self.values - self.values[:, :1]) - self._offset()[:, None]
         w = np.concatenate([w[:, :1], w], axis=1)
         k = self._rises
         return (w * w) @ pieces.mass + 2.0 * (w * k) @ pieces.first + (k * k) @ pieces.second
@@ -184,8 +195,8 @@ class Interpolated(Distribution):
         rise = np.take_along_axis(self._rises, j + 1, axis=1)
         area = np.take_along_axis(below, j + 1, axis=1)
         area += rise * (self.law.integral(t) - start[j + 1])
-        dispersion = self._rises @ pieces.dispersion
-        return 2.0 * area - y + (self._mean() - dispersion)[:, None]
+        rest = self._offset() - self._rises @ pieces.dispersion
+        return 2.0 * area + ((self.values[:, :1] - y) + rest[:, None])
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedQuantiles(self.values, self.nodes, law)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from trueline._validation import FloatArray
 from trueline.distributions._abstract import Distribution, Rows
 from trueline.distributions._quadrature import Quadrature
@@ -53,8 +55,10 @@ class Recalibrated(Distribution):
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         s = self._score(y)
-        # ds/dy = f(y) / phi(s)
-        return self.law.logpdf(s) + self.base._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
+        # ds/dy = f(y) / phi(s); where even the score has run out there is no density left.
+        with np.errstate(invalid="ignore"):
+            out = self.law.logpdf(s) + self.base._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
+        return np.where(np.isinf(s), -np.inf, out)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self._unscore(self.law.ppf(q))

@@ -123,7 +123,7 @@ class Samples(Distribution):
         >>> tl.Samples([[0.0, 1.0]]).crps_fair(0.0)
         array([0.])
         """
-        return self._at("_crps_fair", y)
+        return self._at("_crps_fair", y, limit=np.inf)
 
     def _crps_fair(self, y: FloatArray) -> FloatArray:
         k = self.draws.shape[1]
@@ -140,6 +140,11 @@ class Samples(Distribution):
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         return self._curve._unscore(s)
+
+    def _grid(self, z: FloatArray) -> FloatArray:
+        if self.draws.shape[1] < 2:
+            return self.draws
+        return self._curve._grid(z)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return self._curve._recalibrate(law)

@@ -12,6 +12,8 @@ from trueline._validation import FloatArray
 from trueline.laws._normal import LOG_SQRT_2PI
 from trueline.laws._tabulated import TabulatedLaw
 
+_FARTHEST = 1e150
+
 
 class BetaLaw(TabulatedLaw):
     """logit R(z) = c + a log Phi(t) - b log Phi(-t), with t = (z - shift) / scale.
@@ -41,13 +43,14 @@ class BetaLaw(TabulatedLaw):
         return log_expit(-self._logit(z))
 
     def logpdf(self, z: FloatArray) -> FloatArray:
-        t = (z - self.shift) / self.scale
+        # Beyond this t^2 overflows, and the differences of infinities are not 0.
+        t = np.clip((z - self.shift) / self.scale, -_FARTHEST, _FARTHEST)
         log_phi = -0.5 * t * t - LOG_SQRT_2PI
         # d logit / dt = a phi / Phi(t) + b phi / Phi(-t)
         rise = np.logaddexp(
             math.log(self.a) + log_phi - log_ndtr(t), math.log(self.b) + log_phi - log_ndtr(-t)
         )
-        logit = self._logit(z)
+        logit = self.c + self.a * log_ndtr(t) - self.b * log_ndtr(-t)
         return log_expit(logit) + log_expit(-logit) + rise - math.log(self.scale)
 
     @cached_property

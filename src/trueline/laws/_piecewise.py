@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +10,13 @@ from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
-from trueline.laws._search import locate
+from trueline.laws._search import in_sorted_blocks, locate
 from trueline.laws._tails import Tail
+
+# Levels in one call, and calls, whose quantiles are remembered.
+_REMEMBERED = 64
+# Segments summed over at a time.
+_BLOCK = 1 << 16
 
 
 class PiecewiseLaw(ScoreLaw):
@@ -38,6 +44,7 @@ class PiecewiseLaw(ScoreLaw):
         self.right = right
         self.tails = tails
         self.supported = (float(left[0]), float(right[-1]))
+        self._quantiles: dict[tuple[tuple[int, ...], bytes], FloatArray] = {}
 
     @property
     def _masses(self) -> tuple[float, float]:
@@ -65,6 +72,7 @@ class PiecewiseLaw(ScoreLaw):
         slope /= self.knots[j + 1] - start
         return j, z - start, base, slope
 
+    @in_sorted_blocks
     def cdf(self, z: FloatArray) -> FloatArray:
         _, offset, base, slope = self._segments(z)
         p = np.asarray(base + slope * offset)
@@ -74,6 +82,7 @@ class PiecewiseLaw(ScoreLaw):
         p[above] = 1.0 - high * upper.sf(excess)
         return p
 
+    @in_sorted_blocks
     def cdf_left(self, z: FloatArray) -> FloatArray:
         p = self.cdf(z)
         if self.left is not self.right:
@@ -82,12 +91,14 @@ class PiecewiseLaw(ScoreLaw):
             p[at_knot] = self.left[j[at_knot]]
         return p
 
+    @in_sorted_blocks
     def sf(self, z: FloatArray) -> FloatArray:
         p = 1.0 - self.cdf(z)
         _, _, above, excess = self._beyond(z)
         p[above] = self._masses[1] * self.tails[1].sf(excess)
         return p
 
+    @in_sorted_blocks
     def logcdf(self, z: FloatArray) -> FloatArray:
         below, depth, above, excess = self._beyond(z)
         (low, high), (lower, upper) = self._masses, self.tails
@@ -97,6 +108,7 @@ class PiecewiseLaw(ScoreLaw):
         log_p[above] = np.log1p(-high * upper.sf(excess))
         return log_p
 
+    @in_sorted_blocks
     def logsf(self, z: FloatArray) -> FloatArray:
         _, _, above, excess = self._beyond(z)
         with np.errstate(divide="ignore"):
@@ -104,6 +116,7 @@ class PiecewiseLaw(ScoreLaw):
             log_p[above] = np.log(self._masses[1]) + self.tails[1].logsf(excess)
         return log_p
 
+    @in_sorted_blocks
     def logpdf(self, z: FloatArray) -> FloatArray:
         slope = self._segments(z)[3]
         below, depth, above, excess = self._beyond(z)
@@ -115,7 +128,17 @@ class PiecewiseLaw(ScoreLaw):
         return log_density
 
     def ppf(self, q: FloatArray) -> FloatArray:
-        q = np.asarray(q)
+        # Forecasts are asked for the same few levels again and again.
+        if q.size > _REMEMBERED:
+            return self._ppf(q)
+        key = (q.shape, q.tobytes())
+        if key not in self._quantiles:
+            if len(self._quantiles) >= _REMEMBERED:
+                self._quantiles.clear()
+            self._quantiles[key] = self._ppf(q)
+        return self._quantiles[key]
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
         last = self.knots.size - 1
         j = np.minimum(np.searchsorted(self.right, q, side="left"), last)
         # In segment (j - 1, j), unless q falls in the jump at knot j.
@@ -132,6 +155,7 @@ class PiecewiseLaw(ScoreLaw):
         z[above] = self.knots[-1] + upper.isf((1.0 - q[above]) / high)
         return z
 
+    @in_sorted_blocks
     def integral(self, z: FloatArray) -> FloatArray:
         j, offset, base, slope = self._segments(z)
         area = np.asarray(slope * offset)
@@ -150,42 +174,64 @@ class PiecewiseLaw(ScoreLaw):
         """Integral of R below each knot."""
         areas = np.empty_like(self.knots)
         areas[0] = self._masses[0] * self.tails[0].excess
-        areas[1:] = self.right[:-1] + self.left[1:]
+        np.add(self.right[:-1], self.left[1:], out=areas[1:])
         areas[1:] *= 0.5
         areas[1:] *= np.diff(self.knots)
         return np.cumsum(areas, out=areas)
 
-    @cached_property
-    def _parts(self) -> tuple[FloatArray, FloatArray]:
-        """Mass and mean of each part: segments, atoms, lower and upper tail."""
-        low, high = self._masses
-        x, excess = self.knots, (self.tails[0].excess, self.tails[1].excess)
-        mass = (self.left[1:] - self.right[:-1], self.right - self.left, np.array([low, high]))
-        ends = np.array([x[0] - excess[0], x[-1] + excess[1]])
-        return np.concatenate(mass), np.concatenate((0.5 * (x[1:] + x[:-1]), x, ends))
+    def _sum_segments(
+        self, f: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], float]
+    ) -> float:
+        """Sum f(first knot, width, R at its start, rise of R) over the segments."""
+        total = 0.0
+        for i in range(0, self.knots.size - 1, _BLOCK):
+            x = self.knots[i : i + _BLOCK + 1]
+            start = self.right[i : i + _BLOCK][: x.size - 1]
+            rise = self.left[i + 1 : i + _BLOCK + 1] - start
+            total += float(f(x[:-1], np.diff(x), start, rise))
+        return total
+
+    def _sum_jumps(self, f: Callable[[FloatArray], FloatArray]) -> float:
+        """Sum of f(knot) over the atoms, weighted with their mass."""
+        if self.left is self.right:
+            return 0.0
+        return float((self.right - self.left) @ f(self.knots))
 
     @cached_property
     def mean(self) -> float:
-        mass, middle = self._parts
-        return float(mass @ middle)
+        (low, high), (lower, upper) = self._masses, self.tails
+        tails = low * (self.knots[0] - lower.excess) + high * (self.knots[-1] + upper.excess)
+        inner = self._sum_segments(lambda x, h, _, rise: rise @ (x + 0.5 * h))
+        return float(inner + self._sum_jumps(lambda x: x) + tails)
 
     @cached_property
     def var(self) -> float:
-        mass, middle = self._parts
-        between = mass @ (middle - self.mean) ** 2
-        within = mass[: self.knots.size - 1] @ np.diff(self.knots) ** 2 / 12.0
-        for weight, tail in zip(self._masses, self.tails, strict=True):
-            within += weight * (2.0 * tail.outer(np.zeros(1), 1)[1][0] - tail.excess**2)
-        return float(between + within)
+        mean = self.mean
+        # Of each segment, the variance of its middle about the mean, and that within it.
+        total = self._sum_segments(
+            lambda x, h, _, rise: rise @ ((x + 0.5 * h - mean) ** 2 + h * h / 12.0)
+        )
+        total += self._sum_jumps(lambda x: (x - mean) ** 2)
+        for weight, tail, gap in zip(
+            self._masses, self.tails, (mean - self.knots[0], self.knots[-1] - mean), strict=True
+        ):
+            # E (gap + v)^2, with E v^2 = 2 E integral of u S(u).
+            second = 2.0 * tail.outer(np.zeros(1), 1)[1][0]
+            total += weight * (gap * (gap + 2.0 * tail.excess) + second)
+        return float(total)
 
     @cached_property
     def dispersion(self) -> float:
-        a, b = self.right[:-1], self.left[1:]
-        total = (0.5 * (a + b) - (a * a + a * b + b * b) / 3.0) @ np.diff(self.knots)
+        def segments(x: FloatArray, h: FloatArray, start: FloatArray, rise: FloatArray) -> float:
+            middle = start + 0.5 * rise
+            return h @ (middle * (1.0 - middle) - rise * rise / 12.0)
+
+        total = self._sum_segments(segments)
         for weight, tail in zip(self._masses, self.tails, strict=True):
             total += weight * (tail.excess - weight * tail.outer(np.zeros(1), 2)[0][0])
         return float(total)
 
+    @in_sorted_blocks
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         j, offset, base, slope = self._segments(z)
         start = self.knots[j]

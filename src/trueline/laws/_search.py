@@ -1,9 +1,10 @@
-"""Searching knots, and solving increasing equations, for many values at once."""
+"""Searching many knots, and solving increasing equations, for many values at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +12,65 @@ from scipy.special import ndtri_exp
 
 from trueline._validation import FloatArray
 
-# Beyond this many knots a random binary search misses the cache at every step, and sorting
-# the queries first is several times faster (benchmarks/core.py).
+# A random binary search in many knots misses the cache at every step. Searching sorted queries
+# does not, and sorting a block of them first costs less than it saves (benchmarks/core.py).
+# The larger the block the better, as long as its temporaries stay small beside the whole.
 _SORT_FROM = 4096
+_BLOCKS = 8
+_SMALLEST_BLOCK = 1 << 14
+_LARGEST_BLOCK = 1 << 20
+# Sorted queries searched together, within the few knots that lie between the first and last.
+_RUN = 2048
+
+# Beyond this a bracket no longer grows: the root is past the largest float.
+_LARGEST = 1e307
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def in_sorted_blocks(method: Method) -> Method:
+    """Run an elementwise method of an array on sorted blocks, so that it reads in order.
+
+    The method returns one array or a tuple of arrays. Blocks also keep its temporaries small.
+    """
+
+    @wraps(method)
+    def run(self: Any, z: FloatArray, *args: Any) -> Any:
+        if z.size < _SORT_FROM:
+            return method(self, z, *args)
+        flat = z.ravel()
+        outs: list[FloatArray] = []
+        several = False
+        size = min(max(flat.size // _BLOCKS, _SMALLEST_BLOCK), _LARGEST_BLOCK)
+        for start in range(0, flat.size, size):
+            block = flat[start : start + size]
+            order = np.argsort(block)
+            results = method(self, block[order], *args)
+            several = isinstance(results, tuple)
+            results = results if several else (results,)
+            outs = outs or [np.empty(flat.shape) for _ in results]
+            for out, result in zip(outs, results, strict=True):
+                out[start : start + size][order] = result
+        shaped = tuple(out.reshape(z.shape) for out in outs)
+        return shaped if several else shaped[0]
+
+    return cast(Method, run)
 
 
 def locate(knots: FloatArray, z: FloatArray) -> NDArray[np.intp]:
-    """Index of the last knot at or below each z; -1 where there is none."""
-    if min(knots.size, z.size) < _SORT_FROM:
+    """Index of the last knot at or below each z, -1 where there is none.
+
+    Any order of z will do if it is short; a long z must be sorted.
+    """
+    if z.size < _SORT_FROM:
         return np.searchsorted(knots, z, side="right") - 1
-    flat = z.ravel()
-    order = np.argsort(flat)
-    index = np.empty(flat.size, dtype=np.intp)
-    found = np.searchsorted(knots, flat[order], side="right")
-    found -= 1
-    index[order] = found
-    return index.reshape(z.shape)
+    index = np.empty(z.size, dtype=np.intp)
+    for i in range(0, z.size, _RUN):
+        run = z[i : i + _RUN]
+        first, last = knots.searchsorted(run[[0, -1]], side="right")
+        inner = knots[first:last].searchsorted(run, side="right")
+        np.add(inner, first - 1, out=index[i : i + _RUN])
+    return index
 
 
 def normal_score(logcdf: FloatArray, logsf: FloatArray) -> FloatArray:
@@ -44,7 +88,8 @@ def solve_increasing(
 ) -> FloatArray:
     """Root of an increasing elementwise f(x, *args), from a bracket that may be a little off.
 
-    Chandrupatla's method on all elements at once, to the last digit of x.
+    Chandrupatla's method on all elements at once, to the last digit of x. Where f jumps over
+    zero this is the upper side of the jump; where it has no root among floats, an infinity.
     """
     from scipy.optimize.elementwise import bracket_root, find_root
 
@@ -60,4 +105,8 @@ def solve_increasing(
             tolerances={"xatol": 0.0, "xrtol": 2e-16, "fatol": 0.0, "frtol": 0.0},
             maxiter=200,
         )
-    return root.x
+        x = np.where(root.f_x < 0, root.bracket[1], root.x)
+        lost = ~(np.abs(x) < _LARGEST)
+        if lost.any():
+            x[lost] = np.where(f(upper, *args)[lost] < 0, np.inf, -np.inf)
+    return x

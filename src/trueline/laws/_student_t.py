@@ -75,11 +75,10 @@ class StandardStudentT(Law):
         return np.where(q == 0.5, 0.0, np.where(q < 0.5, t, -t))
 
     def integral(self, z: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            area = z * stdtr(self.df, z) + np.exp(_log_pdf(z, self.df)) * (self.df + z * z) / (
-                self.df - 1.0
-            )
-        return np.where(self.df > 1, area, np.inf)
+        # z R(z) + f(z) (df + z^2) / (df - 1), the second in logarithms: z^2 may overflow.
+        df = np.maximum(self.df, 1.0 + 1e-9)
+        rest = np.exp(_log_pdf(z, df) + np.log(df) + _log_growth(z, df)) / (df - 1.0)
+        return np.where(self.df > 1, z * stdtr(self.df, z) + rest, np.inf)
 
     @property
     def mean(self) -> FloatArray:
@@ -89,8 +88,7 @@ class StandardStudentT(Law):
     @property
     def var(self) -> FloatArray:
         with np.errstate(divide="ignore"):
-            finite = np.where(self.df > 2, self.df / np.abs(self.df - 2.0), np.inf)
-        return np.where(self.df > 1, finite, np.nan)
+            return np.where(self.df > 2, self.df / np.abs(self.df - 2.0), np.inf)
 
     @property
     def dispersion(self) -> FloatArray:
@@ -108,13 +106,16 @@ class StandardStudentT(Law):
 
 def _log_pdf(t: FloatArray, df: FloatArray) -> FloatArray:
     constant = -betaln(0.5, 0.5 * df) - 0.5 * np.log(df)
-    # log(1 + t^2/df) for |t| up to 1e300, where t^2 overflows.
+    return constant - 0.5 * (df + 1.0) * _log_growth(t, df)
+
+
+def _log_growth(t: FloatArray, df: FloatArray) -> FloatArray:
+    """log(1 + t^2 / df), for |t| up to 1e300, where t^2 overflows, too."""
     with np.errstate(over="ignore"):
         ratio = (t / np.sqrt(df)) ** 2
-    growth = np.where(
+    return np.where(
         np.isfinite(ratio), np.log1p(ratio), 2.0 * (np.log(np.abs(t) + 1.0) - 0.5 * np.log(df))
     )
-    return constant - 0.5 * (df + 1.0) * growth
 
 
 def _log_tail_excess(log_t: FloatArray, log_p: FloatArray, df: FloatArray) -> FloatArray:

@@ -65,6 +65,7 @@ class ExponentialTail(Tail):
 
     def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         t = self.excess / power
+        v = np.minimum(v, 800.0 * t)  # from here on exp is 0, while v^2 may overflow
         decay = t * np.exp(-v / t)
         return decay, decay * (v + t), decay * (v * v + 2.0 * t * (v + t))
 
@@ -89,6 +90,7 @@ class NormalTail(Tail):
         return -self._scale * ndtri(0.5 * p)
 
     def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        v = np.minimum(v, 40.0 * self._scale)  # from here on S is 0, while v^3 may overflow
         m0, m1, m2 = NormalLaw(0.0, self._scale).moments(-v, power)
         factor = 2.0**power
         return factor * m0, -factor * m1, factor * m2

@@ -2,7 +2,7 @@
 
 At one level p the number of n uniform PIT values at or below p is Binomial(n, p). A central
 interval of that law, with the same local level gamma for every p, is widened until the whole
-curve stays inside with the stated probability (Saeilynoja, Buerkner and Vehtari, 2022,
+curve stays inside with the stated probability (Säilynoja, Bürkner and Vehtari, 2022,
 doi:10.1007/s11222-022-10090-6).
 """
 
@@ -12,15 +12,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import bdtr, bdtrc, bdtrik, gammaln, xlogy
 
 from trueline._validation import FloatArray
 
-# From here on the local level of this many rows is used: it has settled at that of the
-# Brownian bridge, and the recursion grows as n.
-EXACT_UP_TO = 10_000
+# Beyond this many rows their local level is used: it has settled at that of the Brownian
+# bridge, while the cost of the recursion grows as n.
+EXACT_UP_TO = 5_000
 # Steps of the count that are less likely than this are left out of the recursion.
 _NEGLIGIBLE = 1e-20
+# Mirrored counts have the same tail but for rounding; they are in or out together.
+_UP = 1.0 + 1e-9
 
 
 def consistency_band(
@@ -28,19 +31,20 @@ def consistency_band(
 ) -> tuple[FloatArray, FloatArray]:
     """Lower and upper ends at each level, as shares of n."""
     lower, upper = _counts(n, levels.tobytes(), confidence)
-    return lower / n, upper / n
+    # With few rows no count may be near n p. The band is drawn on to the diagonal all the same,
+    # which lets no further count in.
+    return np.minimum(lower / n, levels), np.maximum(upper / n, levels)
 
 
 @lru_cache(maxsize=256)
 def _counts(n: int, levels: bytes, confidence: float) -> tuple[FloatArray, FloatArray]:
     p = np.frombuffer(levels)
-    inner = p[(p > 0) & (p < 1)]
     # Levels 0 and 1 leave nothing to chance.
-    lower, upper = n * (p == 1), n * (p > 0)
-    if inner.size:
-        gamma = local_level(n, inner, confidence)
-        inside = (p > 0) & (p < 1)
-        lower[inside], upper[inside] = _interval(n, inner, gamma)
+    lower, upper = n * p, n * p
+    open_ = (p > 0) & (p < 1)
+    if open_.any():
+        gamma = local_level(n, p[open_], confidence)
+        lower[open_], upper[open_] = _interval(n, p[open_], gamma)
     return lower, upper
 
 
@@ -139,7 +143,7 @@ class _Chain:
         """Largest local level with which the coverage is at least the confidence."""
         # The coverage changes only where gamma passes the tail of a count.
         tails = np.concatenate([step.tails for step in self.steps])
-        candidates = np.unique(np.append(tails[tails > self.gamma], self.gamma))
+        candidates = np.unique(np.append(tails[tails > self.gamma], self.gamma)) * _UP
         holds, fails = 0, candidates.size
         while fails - holds > 1:
             middle = (holds + fails) // 2
@@ -157,8 +161,9 @@ def _tails(n: int, p: float, low: int, high: int) -> FloatArray:
     return 2.0 * np.minimum(bdtr(k, n, p), above)
 
 
-def _log_poisson(rate: float, k: FloatArray | int) -> FloatArray:
-    return np.asarray(xlogy(k, rate) - rate - gammaln(np.asarray(k) + 1.0))
+def _log_poisson(rate: float, k: ArrayLike) -> FloatArray:
+    k = np.asarray(k, dtype=np.float64)
+    return np.asarray(xlogy(k, rate) - rate - gammaln(k + 1.0))
 
 
 def _poisson(rate: float, least: int, most: int) -> tuple[int, FloatArray]:

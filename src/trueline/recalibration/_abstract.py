@@ -149,7 +149,13 @@ class Recalibrator(ABC):
                     f"expected one of {self._param_names()}."
                 )
             if inner:
-                getattr(self, outer).set_params(**{inner: value})
+                nested = getattr(self, outer)
+                if not isinstance(nested, Recalibrator):
+                    raise ValueError(
+                        f"{name} cannot be set: {outer} is {nested!r}; expected a recalibrator. "
+                        f"Set {outer} first."
+                    )
+                nested.set_params(**{inner: value})
             else:
                 setattr(self, outer, value)
         return self
@@ -158,7 +164,9 @@ class Recalibrator(ABC):
         return type(self)(**self.get_params(deep=False))
 
     def _check_mergeable(self, other: Recalibrator) -> None:
-        if type(other) is not type(self) or repr(other) != repr(self):
+        from trueline.recalibration._persistence import describe
+
+        if type(other) is not type(self) or describe(other) != describe(self):
             raise ValueError(
                 f"{self!r} and {other!r} do not merge; expected the same class with the same "
                 f"parameters."
@@ -230,8 +238,8 @@ class Pooled(Recalibrator):
                 f"Use Grouped({type(self).__name__}()) for one map a group."
             )
         self._check_params()
-        s, w = score_rows(y, dist, sample_weight)
-        scores = collect(dist.score_kind, s, w)
+        outcome, s, w = score_rows(y, dist, sample_weight)
+        scores = collect(dist.score_kind, outcome, s, w)
         warn_if_weak(scores, len(dist) if w is None else int(np.count_nonzero(w)))
         return self._learn(scores)
 

@@ -65,6 +65,10 @@ class Auto(Pooled):
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
             raise ValueError(f"random_state is {seed!r}; expected an integer of 0 or more.")
+        if self.candidates is not None and not isinstance(self.candidates, list | tuple):
+            raise ValueError(
+                f"candidates is {self.candidates!r}; expected a list of recalibrators."
+            )
         given = self._candidates()
         if not given or not all(isinstance(c, Pooled) and type(c) is not Auto for c in given):
             raise ValueError(

@@ -13,6 +13,8 @@ from trueline.recalibration._smooth import mid_ranks
 
 # Below this R would hardly be a CDF: it would not reach 0 or 1 in sight of the data.
 _SMALLEST = 1e-2
+# Scores with less spread than this, relative to their mean, have no shape left to fit.
+_RESOLUTION = 1e-11
 
 
 class Beta(Pooled):
@@ -45,7 +47,7 @@ class Beta(Pooled):
     def _law(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
         shift, scale = scores.mean_and_std()
-        if len(x) < 3:
+        if len(x) < 3 or scale < _RESOLUTION * abs(shift):
             return NormalLaw(shift, scale)
         a, b, c = _fit((x - shift) / scale, mid_ranks(w), w / w.sum())
         return BetaLaw(a, b, c, shift, scale)

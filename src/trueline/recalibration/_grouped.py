@@ -25,14 +25,16 @@ Key = str | int | float | bool
 
 # Points that stand for the pooled scores where a group borrows from them.
 _BORROWED = 256
+_MOST_SHRINKAGE = 1e15
 
 
 class Grouped(Recalibrator):
     """One map a group, leaning on the pooled map where a group is small.
 
-    The scores of each group are joined by the pooled scores of all groups, which together
-    count as `shrinkage` rows: a group with many more rows than that has its own map, a group
-    with few has nearly the pooled one. A group that was not there at ``fit`` gets the pooled
+    The scores of each group are joined by the pooled scores of all groups. Beside n rows of
+    the group's own, with k the `shrinkage`, those count as k^2 / (k + n) rows in all, and are
+    left out once that is less than one row: a group with far fewer than k rows has nearly the
+    pooled map, one with k^2 has its own. A group that was not there at ``fit`` gets the pooled
     map, with a warning.
 
     Parameters
@@ -40,7 +42,8 @@ class Grouped(Recalibrator):
     recalibrator : Recalibrator, optional
         The kind of map, by default `Isotonic`.
     shrinkage : float, default 20
-        Rows that the pooled scores count as; 0 keeps the groups apart.
+        The k above: the number of rows at which a group's own scores outweigh the pooled
+        ones by two to one; 0 keeps the groups apart.
 
     Attributes
     ----------
@@ -59,7 +62,7 @@ class Grouped(Recalibrator):
     >>> F = tl.Point(np.zeros(1000))
     >>> R = tl.Grouped().fit(y, F, groups=group)
     >>> R.transform(tl.Point([0.0, 0.0]), groups=["calm", "wild"]).std().round(1)
-    array([1.1, 5.1])
+    array([1. , 4.8])
     """
 
     scores_: Scores
@@ -78,7 +81,8 @@ class Grouped(Recalibrator):
             )
         self._inner()._check_params()
         k = self.shrinkage
-        if isinstance(k, bool) or not isinstance(k, int | float) or not 0 <= k < np.inf:
+        number = isinstance(k, int | float | np.integer | np.floating) and not isinstance(k, bool)
+        if not number or not 0 <= k <= _MOST_SHRINKAGE:
             raise ValueError(f"shrinkage is {k!r}; expected a number of rows of 0 or more.")
 
     def _inner(self) -> Pooled:
@@ -109,7 +113,7 @@ class Grouped(Recalibrator):
         self
         """
         self._check_params()
-        s, w = score_rows(y, dist, sample_weight)
+        outcome, s, w = score_rows(y, dist, sample_weight)
         keys, index = _group_index(groups, len(dist))
         if w is not None:
             # A row without weight is not there, nor is a group of such rows.
@@ -122,10 +126,10 @@ class Grouped(Recalibrator):
         parts = np.split(order, stops[:-1])
         kind = dist.score_kind
         by_group = {
-            key: collect(kind, s[rows], None if w is None else w[rows])
+            key: collect(kind, outcome, s[rows], None if w is None else w[rows])
             for key, rows in zip(keys, parts, strict=True)
         }
-        pooled = collect(kind, s, w)
+        pooled = collect(kind, outcome, s, w)
         warn_if_weak(pooled, len(s))
         return self._learn(pooled, by_group)
 
@@ -147,18 +151,19 @@ class Grouped(Recalibrator):
             scores = self.scores_
             if key is not None:
                 scores = self._group_scores[key]
-                if self.shrinkage > 0:
-                    scores = combine(scores, self._borrowed())
+                worth = self.shrinkage**2 / max(self.shrinkage + scores.total, 1.0)
+                if worth >= 1.0:
+                    scores = combine(scores, self._borrowed(worth))
             self._laws[key] = self._inner()._law(scores)
         return self._laws[key]
 
-    def _borrowed(self) -> Scores:
-        """Pooled scores that count as `shrinkage` rows."""
+    def _borrowed(self, worth: float) -> Scores:
+        """Pooled scores that count as this many rows."""
         x = self.scores_.values
         upper = self.scores_.cumulative()[1]
         levels = (np.arange(_BORROWED) + 0.5) / _BORROWED * self.scores_.total
         values, count = np.unique(x[np.searchsorted(upper, levels)], return_counts=True)
-        return Exact(self.scores_.kind, values, count * np.float64(self.shrinkage / _BORROWED))
+        return Exact(self.scores_.kind, values, count * np.float64(worth / _BORROWED))
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
         """Return the recalibrated forecasts, each by the map of its group.
@@ -220,7 +225,7 @@ class Grouped(Recalibrator):
             key: combine(mine[key], theirs[key])
             if key in mine and key in theirs
             else (mine[key] if key in mine else theirs[key])
-            for key in [*mine, *(key for key in theirs if key not in mine)]
+            for key in sorted({*mine, *theirs}, key=lambda key: (isinstance(key, str), key))
         }
         return self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
 
@@ -261,26 +266,43 @@ class Grouped(Recalibrator):
     def _set_state(self, state: dict[str, Any]) -> None:
         from trueline.recalibration._persistence import groups_from_json, scores_from_json
 
-        self._learn(scores_from_json(state["scores"]), groups_from_json(state["groups"]))
+        scores = scores_from_json(state["scores"])
+        self._learn(scores, groups_from_json(state["groups"], scores.kind))
 
 
 def _group_index(groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:
     """Check group names; return the distinct ones and the index of each row's."""
     if groups is None:
         raise ValueError("groups is missing; expected the group of each row: groups=[...].")
-    names = np.asarray(groups)
+    try:
+        names = np.asarray(groups)
+    except ValueError:
+        raise ValueError("groups is ragged; expected one name a row.") from None
     if names.shape != (n,):
         raise ValueError(f"groups has shape {names.shape}; expected one name a row, ({n},).")
     if names.dtype.kind not in "OUSiufb":
         raise TypeError(f"groups has dtype {names.dtype}; expected strings or numbers.")
     try:
+        # numpy makes strings of the numbers in a list that holds both.
+        if names.dtype.kind == "U" and not all(isinstance(name, str) for name in groups):  # type: ignore[union-attr]
+            raise TypeError
         keys, index = np.unique(names, return_inverse=True)
     except TypeError:
         raise TypeError(
             "groups mixes names that cannot be compared, such as strings with numbers or None; "
             "expected all strings or all numbers."
         ) from None
-    found = [key.decode() if isinstance(key, bytes) else key for key in keys.tolist()]
-    if not all(isinstance(key, str | int) or key == np.float64(key) for key in found):
-        raise ValueError("groups holds a missing name; expected a string or number in every row.")
+    found = [_plain(key) for key in keys.tolist()]
+    for key in found:
+        if not (isinstance(key, str | int) or (isinstance(key, float) and np.isfinite(key))):
+            raise ValueError(
+                f"groups holds {key!r}; expected a string or a finite number in every row."
+            )
     return found, index.reshape(n)
+
+
+def _plain(key: Any) -> Any:
+    """Name of a group as a Python object."""
+    if isinstance(key, np.generic):
+        key = key.item()
+    return key.decode() if isinstance(key, bytes) else key

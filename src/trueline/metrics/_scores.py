@@ -1,0 +1,256 @@
+"""Scores of a whole forecast: CRPS, log score, pinball loss."""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, levels as check_levels
+from trueline.distributions import Distribution
+from trueline.distributions._location_scale import LocationScale
+from trueline.metrics._edge import check_rows
+from trueline.metrics._mean import mean, size, total
+
+# Elements of a table of rows and levels; rows are worked on in blocks of this many.
+_BLOCK = 1 << 17
+
+
+@overload
+def crps(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: Literal[True] = True,
+) -> float: ...
+@overload
+def crps(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: Literal[False],
+) -> FloatArray: ...
+def crps(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: bool = True,
+) -> float | FloatArray:
+    """Mean continuous ranked probability score; lower is better.
+
+    CRPS(F, y) = integral of (F(x) - 1{y <= x})^2 dx, in the unit of y (Gneiting and Raftery,
+    2007, doi:10.1198/016214506000001437).
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows in the mean.
+    reduce : bool, default True
+        False gives the score of each row, unweighted.
+
+    Returns
+    -------
+    float, or ndarray (n,)
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal(loc=[1, 2, 3], scale=[0.1, 0.5, 1])
+    >>> round(tl.crps([1.5, 3, 2], F), 6)
+    0.590806
+    >>> tl.crps([1.5, 3, 2], F, reduce=False).round(4)
+    array([0.4436, 0.7264, 0.6024])
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    rows = crps_rows(y, dist)
+    return mean(rows, w) if reduce else rows
+
+
+def crps_rows(y: FloatArray, dist: Distribution) -> FloatArray:
+    """CRPS of each row."""
+    with np.errstate(over="ignore"):
+        return dist._crps(y[:, None])[:, 0]
+
+
+@overload
+def log_score(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: Literal[True] = True,
+) -> float: ...
+@overload
+def log_score(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: Literal[False],
+) -> FloatArray: ...
+def log_score(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: bool = True,
+) -> float | FloatArray:
+    """Mean negative log density, the negative log likelihood a row; lower is better.
+
+    Where a distribution has atoms this is the density of its continuous part; see the class.
+    A row with no density at its outcome scores infinity and makes the mean infinite, whatever
+    the other rows score. So does a `Point` forecast, unless it is right in every row.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows in the mean.
+    reduce : bool, default True
+        False gives the score of each row, unweighted.
+
+    Returns
+    -------
+    float, or ndarray (n,)
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal(loc=[1, 2, 3], scale=[0.1, 0.5, 1])
+    >>> round(tl.log_score([1.5, 3, 2], F), 6)
+    4.920361
+    >>> tl.log_score([1.0, 2.0], tl.Point([1.0, 1.0]))
+    inf
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    rows = log_rows(y, dist)
+    return mean(rows, w) if reduce else rows
+
+
+def log_rows(y: FloatArray, dist: Distribution) -> FloatArray:
+    """Negative log density of each row."""
+    with np.errstate(over="ignore"):
+        return -dist._logpdf(y[:, None])[:, 0]
+
+
+@overload
+def pinball_loss(
+    y: ArrayLike,
+    dist: Distribution,
+    level: float,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: Literal[True] = True,
+) -> float: ...
+@overload
+def pinball_loss(
+    y: ArrayLike,
+    dist: Distribution,
+    level: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: bool = True,
+) -> FloatArray: ...
+def pinball_loss(
+    y: ArrayLike,
+    dist: Distribution,
+    level: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    reduce: bool = True,
+) -> float | FloatArray:
+    """Mean pinball (quantile) loss of the forecast's quantiles; lower is better.
+
+    For the quantile q at level p it is p (y - q) above q and (1 - p) (q - y) below (Koenker and
+    Bassett, 1978, doi:10.2307/1913643). Twice its average over all levels is the CRPS.
+
+    Many levels cost little more than one where all rows share one law, as those of `Normal`
+    do, recalibrated or not: the scores are sorted once, and every level is read off sums.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    level : scalar or (m,) array-like
+        Levels in (0, 1).
+    sample_weight : (n,) array-like, optional
+        Weights of the rows in the mean.
+    reduce : bool, default True
+        False gives the loss of each row, unweighted.
+
+    Returns
+    -------
+    float for one level, ndarray (m,) for m; with ``reduce=False`` (n,) or (n, m)
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 0.0], 1.0)
+    >>> round(tl.pinball_loss([-1.0, 1.0], F, 0.5), 4)
+    0.5
+    >>> tl.pinball_loss([-1.0, 1.0], F, [0.1, 0.5, 0.9]).round(4)
+    array([0.1282, 0.5   , 0.1282])
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    p = check_levels(level, "level")
+    if not reduce:
+        return pinball_rows(y if p.ndim == 0 else y[:, None], dist.ppf(p), p)
+    if p.ndim == 0:
+        return mean(pinball_rows(y, dist.ppf(p), p), w)
+    dist._take(np.zeros(1, dtype=np.intp)).ppf(p)  # warns where a level lacks support
+    if isinstance(dist, LocationScale):
+        z = dist.law.ppf(p[None, :])
+        if z.shape[0] == 1:
+            return _pinball_means(y, dist, p, z[0], w)
+    return _pinball_means_in_blocks(y, dist, p, w)
+
+
+def pinball_rows(y: FloatArray, quantile: FloatArray, p: FloatArray) -> FloatArray:
+    """Pinball loss, elementwise."""
+    excess = y - quantile
+    return np.maximum(p * excess, (p - 1.0) * excess)
+
+
+def _pinball_means(
+    y: FloatArray, dist: LocationScale, p: FloatArray, z: FloatArray, w: FloatArray | None
+) -> FloatArray:
+    """Mean loss at m levels whose quantiles are loc + scale * z.
+
+    With scores t, the loss is the sum of scale (z - t) (1{t <= z} - p): sorted, its parts are
+    sums over the scores at or below z, and over all.
+    """
+    t = dist._score(y[:, None])[:, 0]
+    order = np.argsort(t)
+    t = t[order]
+    scale = dist.scale[order] if w is None else dist.scale[order] * w[order]
+    count = np.searchsorted(t, z, side="right")
+    mass, moment = (np.concatenate([[0.0], np.cumsum(a)]) for a in (scale, scale * t))
+    below = z * mass[count] - moment[count]
+    above = (moment[-1] - moment[count]) - z * (mass[-1] - mass[count])
+    return np.asarray((1.0 - p) * below + p * above) / size(w, y.size)
+
+
+def _pinball_means_in_blocks(
+    y: FloatArray, dist: Distribution, p: FloatArray, w: FloatArray | None
+) -> FloatArray:
+    sums = np.zeros(p.size)
+    step = max(1, _BLOCK // p.size)
+    for start in range(0, y.size, step):
+        rows = np.arange(start, min(start + step, y.size))
+        losses = pinball_rows(y[rows, None], dist._take(rows)._ppf(p[None, :]), p)
+        part = None if w is None else w[rows]
+        sums += [total(loss, part) for loss in losses.T]
+    return sums / size(w, y.size)

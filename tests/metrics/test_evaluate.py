@@ -1,0 +1,142 @@
+"""All diagnostics at once are the single ones."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import trueline as tl
+from trueline.metrics import Evaluation, _evaluate
+
+
+def one_by_one(y, F, coverage, levels, w, n_fit):
+    """The same numbers, each from its own function."""
+    lower, upper = F.interval(coverage)
+    n_effective = y.size if w is None else w.sum() ** 2 / np.sum(w**2)
+    test = tl.calibration_test(y, F, sample_weight=w, random_state=0)
+    return {
+        "n": y.size,
+        "calibration_error": tl.calibration_error(y, F, levels, sample_weight=w),
+        "calibration_floor": tl.calibration_floor(n_effective, n_fit, levels),
+        "p_value": test.p_value,
+        "coverage": tl.coverage(y, F, coverage, sample_weight=w),
+        "coverage_target": coverage,
+        "interval_width": np.average(upper - lower, weights=w),
+        "interval_score": tl.interval_score(y, F, coverage, sample_weight=w),
+        "crps": tl.crps(y, F, sample_weight=w),
+        "log_score": tl.log_score(y, F, sample_weight=w),
+        "sharpness": tl.sharpness(F, sample_weight=w),
+        "ence": tl.ence(y, F, sample_weight=w),
+        "mae": np.average(np.abs(y - F.median()), weights=w),
+        "rmse": np.sqrt(np.average((y - F.mean()) ** 2, weights=w)),
+    }
+
+
+@pytest.mark.parametrize("block", [7, 1 << 14], ids=["many blocks", "one block"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_each_value_is_that_of_its_own_function(case, block, weighted, monkeypatch):
+    monkeypatch.setattr(_evaluate, "_BLOCK", block)
+    y, F = case
+    w = np.random.default_rng(5).integers(0, 4, size=y.size).astype(float) if weighted else None
+    levels = [0.1, 0.5, 0.75]
+    result = tl.evaluate(y, F, coverage=0.8, levels=levels, sample_weight=w, n_fit=50)
+    expected = one_by_one(y, F, 0.8, levels, w, 50)
+    assert result.to_dict().keys() == expected.keys()
+    for name, value in result.to_dict().items():
+        np.testing.assert_allclose(value, expected[name], rtol=1e-12, err_msg=name)
+
+
+def test_the_defaults_are_those_of_the_functions(case):
+    y, F = case
+    result = tl.evaluate(y, F)
+    for name, value in one_by_one(y, F, 0.9, None, None, None).items():
+        np.testing.assert_allclose(getattr(result, name), value, rtol=1e-12, err_msg=name)
+
+
+def test_no_value_is_nan(case):
+    y, F = case
+    assert not any(np.isnan(value) for value in tl.evaluate(y, F).to_dict().values())
+
+
+@pytest.mark.parametrize("df", [0.5, 1.0, 1.5])
+def test_no_value_is_nan_without_moments(df):
+    result = tl.evaluate([0.0, 1.0, 5.0], tl.StudentT([0.0, 1.0, 1.0], 1.0, df))
+    assert not any(np.isnan(value) for value in result.to_dict().values())
+    assert result.sharpness == np.inf
+
+
+def test_hits_and_misses_of_a_point_in_different_blocks(monkeypatch):
+    monkeypatch.setattr(_evaluate, "_BLOCK", 1)
+    assert tl.evaluate([0.0, 5.0], tl.Point([0.0, 0.0])).log_score == np.inf
+
+
+def test_values_are_plain_numbers(three):
+    result = tl.evaluate(*three)
+    assert type(result.n) is int
+    types = {type(value) for name, value in result.to_dict().items() if name != "n"}
+    assert types == {float}
+
+
+def test_it_is_frozen_and_comparable(three):
+    result = tl.evaluate(*three)
+    assert isinstance(result, Evaluation)
+    assert result == tl.evaluate(*three)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.crps = 0.0
+
+
+def test_outcomes_and_forecast_are_left_as_they_were(case):
+    y, F = case
+    before = y.copy(), F.ppf(0.3)
+    tl.evaluate(y, F)
+    np.testing.assert_array_equal(y, before[0])
+    np.testing.assert_array_equal(F.ppf(0.3), before[1])
+
+
+def test_columns_of_the_table_are_aligned(case):
+    lines = repr(tl.evaluate(*case)).splitlines()
+    assert lines[0] == "Evaluation of 60 rows"
+    assert len(lines) == 13
+    names = [line[2:20].strip() for line in lines[1:12]]
+    assert names == [
+        "calibration error",
+        "p-value",
+        "coverage",
+        "interval width",
+        "interval score",
+        "CRPS",
+        "log score",
+        "sharpness",
+        "ENCE",
+        "MAE",
+        "RMSE",
+    ]
+    for line in lines[1:12]:
+        float(line[20:30])
+
+
+def test_the_hint_of_a_true_forecast():
+    y = np.random.default_rng(1).normal(size=2000)
+    result = tl.evaluate(y, tl.Normal(np.zeros(2000), 1.0))
+    expected = "Calibration error below twice its floor: no more to win there, CRPS decides."
+    assert repr(result).splitlines()[-1] == expected
+
+
+def test_the_hint_of_an_overconfident_forecast():
+    y = np.random.default_rng(1).normal(size=2000)
+    result = tl.evaluate(y, tl.Normal(np.zeros(2000), 0.1))
+    ratio = result.calibration_error / result.calibration_floor
+    expected = f"Calibration error {ratio:.3g} times its floor: recalibrate on held-out rows."
+    assert repr(result).splitlines()[-1] == expected
+
+
+def test_without_a_floor_there_is_no_hint():
+    result = tl.evaluate([-1.0, 1.0], tl.Point([0.0, 0.0]), levels=[0.0, 1.0])
+    assert result.calibration_floor == 0.0
+    assert repr(result).splitlines()[-1].startswith("  RMSE")
+
+
+def test_outcomes_and_scales_at_the_ends_of_the_number_line():
+    F = tl.Normal([0.0, 0.0, 1e150], [1e-100, 1e200, 1e-6])
+    result = tl.evaluate([1e150, -1e160, 0.0], F)
+    assert not any(np.isnan(value) for value in result.to_dict().values())

@@ -1,0 +1,34 @@
+"""The demo runs without a warning and shows what it promises."""
+
+import re
+
+from trueline import demo
+
+
+def test_it_shows_an_over_confident_model_mended(capsys, monkeypatch):
+    monkeypatch.setattr(demo, "SPLITS", 20)
+    demo.main()
+    printed = capsys.readouterr().out
+
+    before, after = (float(x) for x in re.findall(r"intervals hold ([\d.]+)% of the time", printed))
+    assert before < 40
+    # 20 splits of 147 calibration and 148 test rows each: twice the standard error is 1.5
+    assert abs(after - 90) < 2
+
+
+def test_the_table_is_aligned(capsys, monkeypatch):
+    monkeypatch.setattr(demo, "SPLITS", 2)
+    demo.main()
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.endswith("wanted"))
+    table = lines[start : start + 1 + len(demo.TABLE)]
+    for line in table[1:]:
+        assert line[:24].strip()
+        assert re.fullmatch(r" +\S+ +\S+", line[24:44])
+        assert re.match(r"   \S", line[44:])
+
+
+def test_recalibration_leaves_the_score_better():
+    before, after = demo.compare(seed=0)
+    assert after["crps"] < before["crps"]
+    assert after["log_score"] < before["log_score"]
