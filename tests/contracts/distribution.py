@@ -17,7 +17,12 @@ SUMMARIES = ("mean", "var", "std", "median")
 TAIL = 10.0 ** -np.arange(12.0, 1.0, -1.0)
 LEVELS = np.concatenate([TAIL, np.linspace(0.02, 0.98, 49), 1.0 - TAIL[::-1]])
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
+# Gauss-Lobatto: with the ends of a panel among the nodes, a jump beside one is not overlooked.
+_P9 = np.polynomial.Legendre.basis(9)
+_NODES = np.concatenate([[-1.0], np.sort(_P9.deriv().roots()), [1.0]])
+_WEIGHTS = 2.0 / (90.0 * _P9(_NODES) ** 2)
+
+_MOST_PANELS = 20_000
 
 
 def check_distribution(dist: tl.Distribution, *, tolerance: float = 1e-8) -> None:
@@ -194,7 +199,7 @@ def check_density(dist: tl.Distribution) -> None:
         # that is wrong on an interval stays wrong.
         a, b = edges[:-1], edges[1:]
         for _ in range(45):
-            error = np.abs(_gauss(pdf, a, b) - (cdf(b) - cdf(a)))
+            error = np.abs(_lobatto(pdf, a, b) - (cdf(b) - cdf(a)))
             bad = error > 1e-10 * LEVELS.size**-1
             middle = 0.5 * (a + b)
             bad &= (middle > a) & (middle < b)
@@ -352,8 +357,8 @@ def _same(a: np.ndarray, b: np.ndarray, name: str) -> None:
     np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12, err_msg=name)
 
 
-def _gauss(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Gauss-Legendre on each panel."""
+def _lobatto(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Gauss-Lobatto on each panel."""
     half = 0.5 * (b - a)
     return (f((a + half)[:, None] + half[:, None] * _NODES) @ _WEIGHTS) * half
 
@@ -361,14 +366,16 @@ def _gauss(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray) 
 def integrate(f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> float:
     """Integral of f, halving every panel that differs from the sum of its halves."""
     a, b = edges[:-1], edges[1:]
-    whole = _gauss(f, a, b)
+    whole = _lobatto(f, a, b)
     scale = np.abs(whole).sum() + 1e-300
     total = 0.0
     for _ in range(60):
         middle = 0.5 * (a + b)
-        left, right = _gauss(f, a, middle), _gauss(f, middle, b)
-        bad = np.abs(left + right - whole) > 1e-14 * scale
+        left, right = _lobatto(f, a, middle), _lobatto(f, middle, b)
+        bad = np.abs(left + right - whole) > 1e-13 * scale
         bad &= (middle > a) & (middle < b)
+        if bad.sum() > _MOST_PANELS:  # noise, not shape
+            bad[:] = False
         total += float((left + right)[~bad].sum())
         if not bad.any():
             break

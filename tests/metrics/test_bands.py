@@ -92,14 +92,14 @@ def test_no_larger_local_level_would_do(n):
     ids=["median", "tenths", "hundredths", "uneven"],
 )
 def test_beyond_the_switch_the_band_goes_on_as_before(levels):
-    # On either side of the switch the ends differ by the rounding of a count and no more.
+    # On either side of the switch the ends differ by two counts of 5,000 at most.
     n = EXACT_UP_TO
     before, after = (np.array(consistency_band(m, levels, 0.95)) for m in (n, n + 1))
-    assert np.abs((n + 1) * after - n * before).max() <= 3.0
+    assert np.abs((n + 1) * after - n * before).max() <= 2.001
     # The exact law with four times as many rows.
     m = 4 * EXACT_UP_TO
     gamma = _bands.local_level(m, levels, 0.95)
-    assert abs(_Chain(m, levels, gamma / 2).coverage(gamma) - 0.95) < 0.006
+    assert 0.949 < _Chain(m, levels, gamma / 2).coverage(gamma) < 0.96
 
 
 def test_the_band_is_symmetric():

@@ -139,5 +139,5 @@ def test_an_unseen_group():
     )
     many = ["a", "p", "q", "r", "s"]
     assert caught(map_.transform, tl.Point(np.zeros(5)), groups=many) == (
-        "4 of 5 groups were not there at fit and get the pooled map: 'p', 'q', 'r', ...."
+        "4 of 5 groups were not there at fit and get the pooled map: 'p', 'q', 'r', ..."
     )

@@ -79,7 +79,7 @@ def as_distribution(obj: Any) -> Distribution:
     >>> F.ppf(0.9).round(3)
     array([3.89 , 5.322])
     >>> F.score(-0.1).round(2)
-    array([-8.48, -8.3 ])
+    array([-8.08, -8.06])
     """
     if isinstance(obj, Distribution):
         return obj
@@ -445,11 +445,13 @@ def _one_row(obj: Any, draws: str) -> Any:
     """Make a scalar distribution of skpro a table of one row and column."""
     given = obj.get_params(deep=False) | {"index": [0], "columns": [0]}
     table = type(obj)(**given)
-    if table.shape != (1, 1):
+    try:
+        table.ppf(np.array([[0.5]]))
+    except ValueError:  # it holds another distribution, which is a scalar still
         raise TypeError(
             f"obj is a scalar skpro {type(obj).__name__}, which cannot be made a table; expected "
             f"one row and one column. Give draws instead: Samples({draws})."
-        )
+        ) from None
     return table
 
 

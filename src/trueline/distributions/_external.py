@@ -21,6 +21,7 @@ from trueline.laws._search import normal_score
 # Normal score from which the score goes on linearly in y; 6e-16 of the mass lies beyond.
 _REACH = 8.0
 _TAIL = np.array([[float(ndtr(-_REACH))]])
+_SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
 
 # The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and
@@ -59,10 +60,11 @@ class External(Distribution):
     These are the library's own everywhere, as are mean and variance, NaN where it has none.
     The score is the normal score of the CDF up to 8 on each side. There the CDF runs out of
     digits or, at the end of a bounded support, of probability; so the score goes on from
-    there linearly in y, along the chord from the median to the quantile at score -8 or 8.
-    It is finite for every finite y, continuous and increasing. A map fitted on outcomes
-    outside the support can therefore be fitted, and its forecasts reach where those
-    outcomes were.
+    there linearly in y. A unit of it is then that of the chord from the median to the
+    quantile at score 8 or -8, but at least half the width of the central 68%: the first
+    suits heavy tails, the second bounded ones, and for a normal forecast both are its
+    standard deviation. So the score is finite, continuous and increasing for all y. A map
+    can be fitted to outcomes outside the support, and its forecasts reach where they were.
     """
 
     @abstractmethod
@@ -82,11 +84,10 @@ class External(Distribution):
     @cached_property
     def _ends(self) -> _Ends:
         low, middle, high = self._ppf(_TAIL), self._ppf(_HALF), self._isf(_TAIL)
-        rise = np.concatenate([middle - low, high - middle], axis=1) / _REACH
-        # A side without spread, or with more than floats can hold, borrows the other's; a
-        # row without any gets one just large enough to keep its scores finite.
-        rise = np.where(np.isfinite(rise), rise, 0.0)
-        rise = np.where(rise > 0, rise, rise.max(axis=1, keepdims=True))
+        left, right = self._ppf(_SIGMA), self._isf(_SIGMA)
+        chord = np.concatenate([middle - low, high - middle], axis=1) / _REACH
+        rise = np.maximum(np.where(np.isfinite(chord), chord, 0.0), 0.5 * (right - left))
+        # A row without spread gets a rise just large enough to keep its scores finite.
         rise = np.where(rise > 0, rise, 1e-9 * np.where(middle == 0, 1.0, np.abs(middle)))
         return _Ends(low, high, rise[:, :1], rise[:, 1:])
 
@@ -304,7 +305,8 @@ class TorchForecast(External):
         return self._rows
 
     def _select(self, rows: Rows) -> External:
-        parameters = {name: p[rows] for name, p in self.parameters.items()}
+        index = np.ascontiguousarray(rows)  # a tensor takes no other
+        parameters = {name: p[index] for name, p in self.parameters.items()}
         return TorchForecast(self.family, parameters, len(rows))
 
     def _ask(self, name: str, x: FloatArray) -> FloatArray:

@@ -73,6 +73,9 @@ class LocationScale(Distribution):
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self._unscore(self.law.ppf(q))
 
+    def _grid(self, z: FloatArray) -> FloatArray:
+        return self._unscore(self.law.edges(z))
+
     def _crps(self, y: FloatArray) -> FloatArray:
         score = self.law.crps(self._score(y))
         score *= self.scale[:, None]

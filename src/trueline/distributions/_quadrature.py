@@ -3,9 +3,11 @@
 Write the forecast as Y = T(Z): Z its score with law R, T the inverse of the score. In every
 row, T is tabulated on values that resolve the base distribution and taken as the cubic
 Hermite interpolant in the score between them; R is integrated *exactly* against that cubic,
-whatever its knots. So the only error is that of T, of fourth order in the spacing: below
-1e-6 relative for a base with a smooth density (tests/distributions/test_quadrature.py).
-All but 1e-12 of the recalibrated mass on each side is covered.
+whatever its knots. So the only error is that of T, of fourth order in the spacing. Panels
+where T bends too much for a cubic, as between the components of a mixture, are halved until
+it does not: below 1e-6 relative for a base with a smooth density
+(tests/distributions/test_quadrature.py). All but 1e-12 of the recalibrated mass on each side
+is covered.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ _BLOCK = 1 << 19
 # Below this width of the score, T is a jump: R is constant there.
 _JUMP = 1e-7
 _NARROW = 1e-3
+# Panels halved at a time in each row, how often at most, and the error at which to stop.
+_HALVED = 32
+_ROUNDS = 40
+_GOOD = 1e-9
 
 
 class _Table(NamedTuple):
@@ -40,6 +46,20 @@ class _Table(NamedTuple):
     rise: FloatArray
     cdf: FloatArray
     moments: tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
+
+    def merged(self, other: _Table) -> _Table:
+        """Edges of both, in order."""
+        order = np.argsort(np.concatenate([self.y, other.y], axis=1), axis=1, kind="stable")
+
+        def join(a: FloatArray, b: FloatArray) -> FloatArray:
+            return np.take_along_axis(np.concatenate([a, b], axis=1), order, axis=1)
+
+        y, s, rise, cdf = (join(a, b) for a, b in zip(self[:4], other[:4], strict=True))
+        moments = tuple(
+            tuple(join(a, b) for a, b in zip(mine, theirs, strict=True))
+            for mine, theirs in zip(self.moments, other.moments, strict=True)
+        )
+        return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
 
     def at(self, index: slice | FloatArray, pick: Callable[..., FloatArray]) -> _Table:
         y, s, rise, cdf = (pick(a, index) for a in self[:4])
@@ -83,7 +103,18 @@ class Quadrature:
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
             base = self.base._take(np.arange(rows.start, rows.stop))
-            yield rows, base, self._tabulate(base, self._edges(base))
+            yield rows, base, self._refined(base, self._tabulate(base, self._edges(base)))
+
+    def _refined(self, base: Distribution, table: _Table) -> _Table:
+        """Halve the worst panels of each row until no cubic is in doubt."""
+        for _ in range(_ROUNDS):
+            doubt, scale = _doubt(table)
+            if (doubt.sum(axis=1) <= _GOOD * scale).all():
+                break
+            worst = np.argpartition(doubt, -_HALVED, axis=1)[:, -_HALVED:]
+            ends = (np.take_along_axis(table.y, worst + i, axis=1) for i in (0, 1))
+            table = table.merged(self._tabulate(base, np.sort(0.5 * sum(ends), axis=1)))
+        return table
 
     def mean(self) -> FloatArray:
         out = np.empty(len(self.base))
@@ -133,6 +164,23 @@ def _panels(table: _Table) -> tuple[_Table, _Table]:
         table.at(slice(None, -1), lambda a, i: a[:, i]),
         table.at(slice(1, None), lambda a, i: a[:, i]),
     )
+
+
+def _doubt(table: _Table) -> tuple[FloatArray, FloatArray]:
+    """Error to fear on each panel, and the mean distance to measure it by.
+
+    How far the slopes at the ends of a panel are from its chord is of second order in the
+    spacing; the cubic's error is of fourth, so of the order of its square. It counts for the
+    mass on the panel only.
+    """
+    a, b = _panels(table)
+    total, h = b.y - a.y, b.s - a.s
+    wide = (h > _JUMP) & (total > 0)
+    chord = np.where(wide, total, 1.0) / np.where(wide, h, 1.0)
+    slopes = [np.minimum(edge.rise, 3.0 * chord) for edge in (a, b)]
+    bend = np.where(wide, np.abs(slopes[0] + slopes[1] - 2.0 * chord) / (4.0 * chord), 1.0)
+    scale = total * 0.5 * (a.cdf * (1.0 - a.cdf) + b.cdf * (1.0 - b.cdf))
+    return total * bend**2 * (b.cdf - a.cdf), scale.sum(axis=1)
 
 
 def _integrate(a: _Table, b: _Table, power: int, *, square: bool = False) -> FloatArray:

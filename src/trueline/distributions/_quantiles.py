@@ -161,7 +161,7 @@ class Interpolated(Distribution):
         return self._unscore(self.law.ppf(q))
 
     def _grid(self, z: FloatArray) -> FloatArray:
-        smooth = self._unscore(z[None, :])
+        smooth = self._unscore(self.law.edges(z))
         return np.sort(np.concatenate([smooth, self.values], axis=1), axis=1)
 
     def _offset(self) -> FloatArray:

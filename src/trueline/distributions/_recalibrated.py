@@ -64,7 +64,8 @@ class Recalibrated(Distribution):
         return self._unscore(self.law.ppf(q))
 
     def _grid(self, z: FloatArray) -> FloatArray:
-        return self.base._grid(z)
+        edges = [self.base._grid(z), self._unscore(self.law.edges(z))]
+        return np.sort(np.concatenate(edges, axis=1), axis=1)
 
     def _mean(self) -> FloatArray:
         return Quadrature(self.base, self.law).mean()

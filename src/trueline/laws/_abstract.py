@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from trueline._validation import FloatArray
 
@@ -78,6 +79,10 @@ class Law(ABC):
         score -= z
         score += self.mean - self.dispersion
         return score
+
+    def edges(self, z: FloatArray) -> FloatArray:
+        """Increasing values that resolve the law, from normal scores z; (1, m) or (n, m)."""
+        return self.ppf(ndtr(z)[None, :])
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Restrict to rows, for a law whose parameters vary by row."""

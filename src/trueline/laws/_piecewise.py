@@ -155,6 +155,12 @@ class PiecewiseLaw(ScoreLaw):
         z[above] = self.knots[-1] + upper.isf((1.0 - q[above]) / high)
         return z
 
+    def edges(self, z: FloatArray) -> FloatArray:
+        smooth = super().edges(z)
+        if self.knots.size > z.size:
+            return smooth
+        return np.sort(np.concatenate([smooth, self.knots[None, :]], axis=1), axis=1)
+
     @in_sorted_blocks
     def integral(self, z: FloatArray) -> FloatArray:
         j, offset, base, slope = self._segments(z)
@@ -180,7 +186,7 @@ class PiecewiseLaw(ScoreLaw):
         return np.cumsum(areas, out=areas)
 
     def _sum_segments(
-        self, f: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], float]
+        self, f: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
     ) -> float:
         """Sum f(first knot, width, R at its start, rise of R) over the segments."""
         total = 0.0
@@ -188,7 +194,7 @@ class PiecewiseLaw(ScoreLaw):
             x = self.knots[i : i + _BLOCK + 1]
             start = self.right[i : i + _BLOCK][: x.size - 1]
             rise = self.left[i + 1 : i + _BLOCK + 1] - start
-            total += float(f(x[:-1], np.diff(x), start, rise))
+            total += float(f(x[:-1], np.diff(x), start, rise).sum())
         return total
 
     def _sum_jumps(self, f: Callable[[FloatArray], FloatArray]) -> float:
@@ -201,7 +207,7 @@ class PiecewiseLaw(ScoreLaw):
     def mean(self) -> float:
         (low, high), (lower, upper) = self._masses, self.tails
         tails = low * (self.knots[0] - lower.excess) + high * (self.knots[-1] + upper.excess)
-        inner = self._sum_segments(lambda x, h, _, rise: rise @ (x + 0.5 * h))
+        inner = self._sum_segments(lambda x, h, _, rise: rise * (x + 0.5 * h))
         return float(inner + self._sum_jumps(lambda x: x) + tails)
 
     @cached_property
@@ -209,7 +215,7 @@ class PiecewiseLaw(ScoreLaw):
         mean = self.mean
         # Of each segment, the variance of its middle about the mean, and that within it.
         total = self._sum_segments(
-            lambda x, h, _, rise: rise @ ((x + 0.5 * h - mean) ** 2 + h * h / 12.0)
+            lambda x, h, _, rise: rise * ((x + 0.5 * h - mean) ** 2 + h * h / 12.0)
         )
         total += self._sum_jumps(lambda x: (x - mean) ** 2)
         for weight, tail, gap in zip(
@@ -222,9 +228,11 @@ class PiecewiseLaw(ScoreLaw):
 
     @cached_property
     def dispersion(self) -> float:
-        def segments(x: FloatArray, h: FloatArray, start: FloatArray, rise: FloatArray) -> float:
+        def segments(
+            _: FloatArray, h: FloatArray, start: FloatArray, rise: FloatArray
+        ) -> FloatArray:
             middle = start + 0.5 * rise
-            return h @ (middle * (1.0 - middle) - rise * rise / 12.0)
+            return h * (middle * (1.0 - middle) - rise * rise / 12.0)
 
         total = self._sum_segments(segments)
         for weight, tail in zip(self._masses, self.tails, strict=True):

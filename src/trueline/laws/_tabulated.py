@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,10 +13,14 @@ from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
 from trueline.laws._search import normal_score, solve_increasing
 
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicHermiteSpline
+
 # Panels in all, at least. A cubic Hermite interpolant of an integral errs by h^4 / 384
 # times its fourth derivative: about 1e-11 of the law's own scale.
 _PANELS = 4096
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
 class TabulatedLaw(ScoreLaw):
@@ -23,7 +28,7 @@ class TabulatedLaw(ScoreLaw):
 
     A subclass gives the CDF and density functions and `_breaks`: increasing points
     between which R is smooth, from where R is about 1e-20 to where 1 - R is. The
-    integrals are exact to about 1e-10 of the law's scale; everything else is to rounding.
+    integral of R is exact to about 1e-10 of the law's scale; everything else is to rounding.
     """
 
     @property
@@ -59,27 +64,39 @@ class TabulatedLaw(ScoreLaw):
             tables.append(np.concatenate([np.zeros((1, 3)), np.cumsum(panel, axis=0)]))
         return tables[0], tables[1]
 
-    def _interpolate(self, z: FloatArray, power: int, orders: int) -> FloatArray:
-        """Centred moments below z, shape z.shape + (orders,)."""
+    @cached_property
+    def _area(self) -> CubicHermiteSpline:
+        """Integral of R below z, between the first and the last edge."""
         from scipy.interpolate import CubicHermiteSpline
 
-        edges, centre = self._edges, self._centre
-        k = np.arange(orders)
-        values = self._tables[power - 1][:, :orders]
-        slopes = self.cdf(edges)[:, None] ** power * (edges - centre)[:, None] ** k
-        inside = np.clip(z, edges[0], edges[-1])
-        out = CubicHermiteSpline(edges, values, slopes)(inside)
-        # Above the last edge R is 1 to rounding; below the first it is 0.
-        end = edges[-1] - centre
-        above = np.maximum(z - centre, end)[..., None] ** (k + 1)
-        return out + (above - end ** (k + 1.0)) / (k + 1.0)
+        return CubicHermiteSpline(self._edges, self._tables[0][:, 0], self.cdf(self._edges))
 
     def integral(self, z: FloatArray) -> FloatArray:
-        return self._interpolate(z, 1, 1)[..., 0]
+        # Above the last edge R is 1 to rounding; below the first it is 0.
+        low, high = self._edges[[0, -1]]
+        return self._area(np.clip(z, low, high)) + np.maximum(z - high, 0.0)
 
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        m0, m1, m2 = np.moveaxis(self._interpolate(z, power, 3), -1, 0)
-        c = self._centre
+        # From the edge below on by Gauss-Legendre, to rounding: differences of moments are
+        # taken, which would magnify the error of an interpolant.
+        edges, c = self._edges, self._centre
+        inside = np.clip(z, edges[0], edges[-1])
+        j = np.clip(np.searchsorted(edges, inside, side="right") - 1, 0, edges.size - 2)
+        half = 0.5 * (inside - edges[j])
+        below = self._tables[power - 1][j]
+        m0, m1, m2 = below[..., 0].copy(), below[..., 1].copy(), below[..., 2].copy()
+        for node, weight in zip(_FEW_NODES, _FEW_WEIGHTS, strict=True):
+            s = edges[j] + half * (1.0 + node)
+            part = weight * half * self.cdf(s) ** power
+            s -= c
+            m0 += part
+            m1 += part * s
+            m2 += part * s * s
+        end = edges[-1] - c
+        above = np.maximum(z - c, end)
+        m0 += above - end
+        m1 += (above**2 - end**2) / 2.0
+        m2 += (above**3 - end**3) / 3.0
         return m0, m1 + c * m0, m2 + 2.0 * c * m1 + c * c * m0
 
     @cached_property

@@ -173,6 +173,7 @@ def evaluate(
     dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
     n_effective, ones = effective_size(w, y.size), np.ones_like(p)
     means, rows = _one_pass(y, dist, w, c)
+    ence = binned_error(rows.variance, rows.squared_error, N_BINS, w)
     curve = Ecdf(rows.pit, w)
     uniform = curve if rows.steps is None else Ecdf(spread(*rows.steps, rng), w)
     return Evaluation(
@@ -187,7 +188,7 @@ def evaluate(
         crps=means["crps"],
         log_score=means["log_score"],
         sharpness=mean(rows.variance, w),
-        ence=binned_error(rows.variance, rows.squared_error, N_BINS, w),
+        ence=ence,
         mae=means["absolute_error"],
         rmse=float(np.sqrt(mean(rows.squared_error, w))),
     )

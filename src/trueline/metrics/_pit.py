@@ -100,7 +100,7 @@ class Ecdf:
     Parameters
     ----------
     u : (n,) array
-        Sorted in place if there are no weights.
+        It is sorted in place.
     w : (n,) array or None
     """
 
@@ -111,24 +111,28 @@ class Ecdf:
             u.sort()
         else:
             order = np.argsort(u)
-            self.values = u[order]
-            self._mass = w[order] / w.sum()
+            u[:] = u[order]
+            self._mass = w[order]
+            self._mass /= w.sum()
 
     def _shares(self) -> FloatArray:
         """Share of values up to each one."""
-        n = self.values.size
-        return np.arange(1.0, n + 1.0) / n if self._mass is None else np.cumsum(self._mass)
+        if self._mass is not None:
+            return np.cumsum(self._mass)
+        shares = np.arange(1.0, self.values.size + 1.0)
+        shares /= self.values.size
+        return shares
 
     def at(self, levels: FloatArray) -> FloatArray:
         """Share of values at or below each level."""
         count = np.searchsorted(self.values, levels, side="right")
         if self._mass is None:
             return count / self.values.size
-        return np.append(0.0, self._shares())[count]
+        return np.where(count > 0, self._shares()[count - 1], 0.0)
 
     def distance(self) -> float:
         """Largest distance from the uniform CDF: the Kolmogorov-Smirnov statistic."""
-        # The CDF steps up at each value, so the distance is largest just before or at one.
+        # The CDF steps up at each value, so the distance is largest at one or just before it.
         gap = self._shares()
         gap -= self.values
         above = gap.max()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, levels as check_levels
 from trueline.distributions import Distribution
@@ -235,12 +235,22 @@ def _pinball_means(
     t = dist._score(y[:, None])[:, 0]
     order = np.argsort(t)
     t = t[order]
-    scale = dist.scale[order] if w is None else dist.scale[order] * w[order]
+    scale = dist.scale[order]
+    if w is not None:
+        scale *= w[order]
     count = np.searchsorted(t, z, side="right")
-    mass, moment = (np.concatenate([[0.0], np.cumsum(a)]) for a in (scale, scale * t))
-    below = z * mass[count] - moment[count]
-    above = (moment[-1] - moment[count]) - z * (mass[-1] - mass[count])
+    mass, all_mass = _sum_up_to(count, scale)
+    scale *= t
+    moment, all_moment = _sum_up_to(count, scale)
+    below = z * mass - moment
+    above = (all_moment - moment) - z * (all_mass - mass)
     return np.asarray((1.0 - p) * below + p * above) / size(w, y.size)
+
+
+def _sum_up_to(count: NDArray[np.intp], terms: FloatArray) -> tuple[FloatArray, float]:
+    """Sums of the first terms, so many as each count says, and of all."""
+    sums = np.cumsum(terms)
+    return np.where(count > 0, sums[count - 1], 0.0), float(sums[-1])
 
 
 def _pinball_means_in_blocks(

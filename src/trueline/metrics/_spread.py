@@ -138,5 +138,6 @@ def _edges(values: FloatArray, n_bins: int, w: FloatArray | None) -> FloatArray:
         ranks = -(-b * values.size // n_bins) - 1
         return np.unique(np.sort(values)[ranks])
     order = np.argsort(values)
-    weight = np.cumsum(w[order])
-    return np.unique(values[order][np.searchsorted(weight * n_bins, b * weight[-1])])
+    weight = w[order]
+    np.cumsum(weight, out=weight)
+    return np.unique(values[order[np.searchsorted(weight, b * weight[-1] / n_bins)]])

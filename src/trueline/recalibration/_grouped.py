@@ -191,7 +191,7 @@ class Grouped(Recalibrator):
             shown = ", ".join(repr(key) for key in unseen[:3])
             warnings.warn(
                 f"{len(unseen)} of {len(keys)} groups were not there at fit and get the pooled "
-                f"map: {shown}{', ...' if len(unseen) > 3 else ''}.",
+                f"map: {shown}{', ...' if len(unseen) > 3 else '.'}",
                 CalibrationWarning,
                 stacklevel=2,
             )

@@ -65,12 +65,12 @@ class Scores(ABC):
         centre = x[len(x) // 2]
         offset = float(np.average(x - centre, weights=w))
         std = float(np.sqrt(np.average((x - centre - offset) ** 2, weights=w)))
-        return float(centre) + offset, std if std > 0 else _fallback_scale(x[0])
+        return float(centre) + offset, std if std > 0 else _fallback_scale(x[0], self.kind)
 
     def mean_excesses(self) -> tuple[float, float]:
         """Mean excess below a low and above a high threshold: the scales of the tails."""
         x, w = self.points()
-        return _mean_excess(-x[::-1], w[::-1]), _mean_excess(x, w)
+        return _mean_excess(-x[::-1], w[::-1], self.kind), _mean_excess(x, w, self.kind)
 
     def compress(self, max_knots: int) -> Scores:
         """Keep at most `max_knots` values, evenly spaced in rank, and say what it cost."""
@@ -124,7 +124,10 @@ class Exact(Scores):
         upper = np.cumsum(self.weights)
         if self.weights.max() <= 1.0:
             return upper, upper
-        return upper - np.maximum(self.weights - 1.0, 0.0), upper
+        # Upwards from the value below: downwards, a large weight would swallow the one row.
+        lower = np.minimum(self.weights, 1.0)
+        lower[1:] += upper[:-1]
+        return lower, upper
 
     def slack(self) -> FloatArray | float:
         if self.weights is None or self.weights.min() >= 1.0:
@@ -241,7 +244,7 @@ def _collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArr
     return s[starts], np.add.reduceat(joint, starts)
 
 
-def _mean_excess(x: FloatArray, w: FloatArray) -> float:
+def _mean_excess(x: FloatArray, w: FloatArray, kind: str) -> float:
     """Mean excess of sorted x over a high threshold."""
     total = float(w.sum())
     count = np.floor(np.clip(np.sqrt(total), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
@@ -258,10 +261,11 @@ def _mean_excess(x: FloatArray, w: FloatArray) -> float:
             return excess
     # Few rows, or ties at the top: the mean excess over the smallest value, which is wider.
     excess = float(w @ (x - x[0])) / (total - 1.0 if total > 1.0 else total)
-    return excess if excess > 0 else _fallback_scale(x[0])
+    return excess if excess > 0 else _fallback_scale(x[0], kind)
 
 
-def _fallback_scale(x: float) -> float:
+def _fallback_scale(x: float, kind: str) -> float:
     """Scale of scores that are all the same: their distance from the forecast, or one."""
-    # What a rounding error leaves of zero is no distance.
-    return float(abs(x)) if abs(x) > 1e-12 else 1.0
+    # What a rounding error leaves of zero is no distance; residuals may be in any unit.
+    least = 0.0 if kind == "residual" else 1e-12
+    return float(abs(x)) if abs(x) > least else 1.0
