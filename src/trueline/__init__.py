@@ -35,6 +35,12 @@ if TYPE_CHECKING:
         StudentT as StudentT,
         as_distribution as as_distribution,
     )
+    from trueline.estimators import (
+        CalibratedRegressor as CalibratedRegressor,
+        neg_calibration_error as neg_calibration_error,
+        neg_crps as neg_crps,
+        neg_interval_score as neg_interval_score,
+    )
     from trueline.metrics import (
         calibration_curve as calibration_curve,
         calibration_error as calibration_error,
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
     from trueline.recalibration import (
         Auto as Auto,
         Beta as Beta,
+        Conditional as Conditional,
         Grouped as Grouped,
         Isotonic as Isotonic,
         Recalibrator as Recalibrator,
@@ -82,6 +89,12 @@ _PUBLIC = {
         "StudentT",
         "as_distribution",
     ),
+    "trueline.estimators": (
+        "CalibratedRegressor",
+        "neg_calibration_error",
+        "neg_crps",
+        "neg_interval_score",
+    ),
     "trueline.metrics": (
         "calibration_curve",
         "calibration_error",
@@ -100,6 +113,7 @@ _PUBLIC = {
     "trueline.recalibration": (
         "Auto",
         "Beta",
+        "Conditional",
         "Grouped",
         "Isotonic",
         "Recalibrator",
@@ -118,6 +132,8 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would believe in ev
         if name in _HOME:
             value = globals()[name] = getattr(import_module(_HOME[name]), name)
             return value
+        if name == "testing":  # checks for classes of one's own, a module rather than a name
+            return import_module("trueline.testing")
 
         from difflib import get_close_matches
 

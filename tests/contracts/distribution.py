@@ -181,7 +181,7 @@ def check_tails_agree(dist: tl.Distribution) -> None:
     np.testing.assert_allclose(np.exp(dist.logsf(y)), sf, rtol=1e-11, atol=1e-300)
     far = dist.median()[:, None] + spread_of(dist) * np.geomspace(1.0, 1e4, 30)
     for log_tail in (dist.logsf(far), dist.logcdf(2.0 * dist.median()[:, None] - far)):
-        assert (np.diff(log_tail, axis=1)[np.isfinite(log_tail[:, 1:])] <= 0).all(), "a tail rises"
+        assert (log_tail[:, 1:] <= log_tail[:, :-1]).all(), "a tail rises"
     np.testing.assert_allclose(np.exp(dist.logpdf(y)), dist.pdf(y), rtol=1e-14)
     assert (dist.pdf(y) >= 0).all()
 
@@ -267,19 +267,18 @@ def check_moments_and_crps(dist: tl.Distribution, tolerance: float) -> None:
     assert (crps >= -1e-14 * (unit[:, None] + np.abs(values))).all(), "negative CRPS"
     for i in range(len(dist)):
         row = _Row(dist[i])
-        if not np.isfinite(mean[i]):
-            assert np.isinf(crps[i]).all()
-            continue
         close = {"rtol": 1e-14, "atol": tolerance * unit[i]}
-        np.testing.assert_allclose(mean[i], row.mean(), err_msg=f"mean of row {i}", **close)
+        if np.isfinite(mean[i]):
+            np.testing.assert_allclose(mean[i], row.mean(), err_msg=f"mean of row {i}", **close)
         if np.isfinite(var[i]):
             root = np.sqrt(row.var(mean[i]))
             np.testing.assert_allclose(np.sqrt(var[i]), root, err_msg=f"std of row {i}", **close)
         for y, score in zip(values[i], crps[i], strict=True):
             what = f"CRPS of row {i} at {y}"
             np.testing.assert_allclose(score, row.crps(y), err_msg=what, **close)
-            energy = row.mean_distance(y) - row.dispersion()
-            np.testing.assert_allclose(score, energy, err_msg=what, **close)
+            if np.isfinite(mean[i]):
+                energy = row.mean_distance(y) - row.dispersion()
+                np.testing.assert_allclose(score, energy, err_msg=what, **close)
 
 
 def check_score(dist: tl.Distribution) -> None:
@@ -365,6 +364,10 @@ def _lobatto(f: Callable[[np.ndarray], np.ndarray], a: np.ndarray, b: np.ndarray
 
 def integrate(f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray) -> float:
     """Integral of f, halving every panel that differs from the sum of its halves."""
+    if edges.size < 2:
+        return 0.0
+    if edges.size < 2:
+        return 0.0
     a, b = edges[:-1], edges[1:]
     whole = _lobatto(f, a, b)
     scale = np.abs(whole).sum() + 1e-300

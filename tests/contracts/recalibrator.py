@@ -150,7 +150,7 @@ def everything(dist: tl.Distribution, y: np.ndarray) -> dict[str, np.ndarray]:
     return {
         "ppf": dist.ppf(LEVELS),
         **{name: getattr(dist, name)(y) for name in at_y},
-        **{name: getattr(dist, name)() for name in ("mean", "var", "std")},
+        **{name: getattr(dist, name)() for name in ("mean", "var")},
     }
 
 
@@ -158,10 +158,19 @@ def assert_same(
     a: dict[str, np.ndarray], b: dict[str, np.ndarray], what: str, rtol: float = 0.0
 ) -> None:
     """Assert that two sets of results are equal, to the last bit unless said otherwise."""
-    for name in a:
+    for name, value in a.items():
         np.testing.assert_allclose(
-            a[name], b[name], rtol=rtol, atol=rtol, err_msg=f"{what}: {name} differs"
+            value, b[name], rtol=rtol, atol=rtol, err_msg=f"{what}: {name} differs"
         )
+
+
+def refusal(call: Callable[[], object]) -> Exception | None:
+    """Return the error that a call gives, if it is one that a caller can mend."""
+    try:
+        call()
+    except (TypeError, ValueError) as error:
+        return error
+    return None
 
 
 # ---- one promise each ------------------------------------------------------------------
@@ -182,12 +191,8 @@ def check_params(recalibrator: tl.Recalibrator) -> None:
     assert blank.set_params(**params) is blank
     assert repr(blank) == repr(recalibrator)
     assert set(params) <= set(recalibrator.get_params(deep=True))
-    try:
-        copy.set_params(no_such_parameter=1)
-    except ValueError as error:
-        assert "no_such_parameter" in str(error)
-    else:
-        raise AssertionError("an unknown parameter was accepted")
+    error = refusal(lambda: copy.set_params(no_such_parameter=1))
+    assert "no_such_parameter" in str(error), "an unknown parameter was accepted"
 
 
 def check_unfitted(recalibrator: tl.Recalibrator, rows: Rows) -> None:
@@ -195,20 +200,17 @@ def check_unfitted(recalibrator: tl.Recalibrator, rows: Rows) -> None:
     blank = unfitted(recalibrator)
     uses: dict[str, Callable[[], object]] = {
         "transform": lambda: transformed(blank, rows),
-        "to_json": lambda: blank.to_json(),
+        "to_json": blank.to_json,
         "compress": lambda: blank.compress(10),
         "compression_error_": lambda: blank.compression_error_,
         "merge": lambda: blank.merge(fitted(blank, rows)),
         "merge, on the other side": lambda: fitted(blank, rows).merge(blank),
     }
     for name, use in uses.items():
-        try:
-            use()
-        except tl.NotFittedError as error:
-            expected = f"{type(blank).__name__} is not fitted: call fit(y, dist) first."
-            assert str(error) == expected, name
-        else:
-            raise AssertionError(f"{name} works before fit")
+        error = refusal(use)
+        assert isinstance(error, tl.NotFittedError), f"{name} works before fit"
+        expected = f"{type(blank).__name__} is not fitted: call fit(y, dist) first."
+        assert str(error) == expected, name
 
 
 def check_fit(recalibrator: tl.Recalibrator, rows: Rows, new: Rows) -> None:

@@ -35,14 +35,18 @@ def refused(error, message, call, *args, **kwargs):
         (
             [1.0, np.nan, 3.0],
             ValueError,
-            "y[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute those rows "
-            "first.",
+            (
+                "y[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute those rows "
+                "first."
+            ),
         ),
         (
             [np.inf, -np.inf, 3.0],
             ValueError,
-            "y[0] is inf; expected finite numbers (2 of 3 are not). Drop or impute those rows "
-            "first.",
+            (
+                "y[0] is inf; expected finite numbers (2 of 3 are not). Drop or impute those rows "
+                "first."
+            ),
         ),
         (
             ["1", "2", "3"],
@@ -62,15 +66,19 @@ def refused(error, message, call, *args, **kwargs):
         (
             [[1.0], [2.0], [3.0]],
             ValueError,
-            "y has shape (3, 1); expected one number a row, shape (n,). Use y.ravel() if that is "
-            "what it holds.",
+            (
+                "y has shape (3, 1); expected one number a row, shape (n,). Use y.ravel() if that "
+                "is what it holds."
+            ),
         ),
         ([], ValueError, "y is empty; expected at least one row."),
         (
             [1.0, None, 3.0],
             TypeError,
-            "y holds an object of type NoneType; expected real numbers. Convert it to floats "
-            "first.",
+            (
+                "y holds an object of type NoneType; expected real numbers. Convert it to floats "
+                "first."
+            ),
         ),
         (
             [1j, 2.0, 3.0],
@@ -80,14 +88,18 @@ def refused(error, message, call, *args, **kwargs):
         (
             [2**60, 1, 1],
             ValueError,
-            "y holds integers beyond 2**53, which float64 cannot hold exactly; expected smaller "
-            "ones. Subtract an offset or change the unit first.",
+            (
+                "y holds integers beyond 2**53, which float64 cannot hold exactly; expected "
+                "smaller ones. Subtract an offset or change the unit first."
+            ),
         ),
         (
             np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]),
             TypeError,
-            "y is a masked array; expected a plain array, because the values under the mask would "
-            "be used. Drop the masked rows first: y.compressed().",
+            (
+                "y is a masked array; expected a plain array, because the values under the mask "
+                "would be used. Drop the masked rows first: y.compressed()."
+            ),
         ),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:24],
@@ -153,8 +165,10 @@ def test_a_score_that_overflows():
         (
             [1.0, -2.0, -1.0],
             ValueError,
-            "sample_weight[1] is -2.0; expected weights of 0 or more (2 of 3 are not). Drop rows "
-            "that must not count.",
+            (
+                "sample_weight[1] is -2.0; expected weights of 0 or more (2 of 3 are not). Drop "
+                "rows that must not count."
+            ),
         ),
         (
             [0.0, 0.0, 0.0],
@@ -164,8 +178,10 @@ def test_a_score_that_overflows():
         (
             [1.0, np.nan, 1.0],
             ValueError,
-            "sample_weight[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute "
-            "those rows first.",
+            (
+                "sample_weight[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute "
+                "those rows first."
+            ),
         ),
         (
             [1.0, 1.0],
@@ -185,8 +201,10 @@ def test_a_score_that_overflows():
         (
             [1e308, 1e308, 1e308],
             ValueError,
-            "sample_weight sums to more than float64 can hold; expected a finite sum. Divide the "
-            "weights by their mean.",
+            (
+                "sample_weight sums to more than float64 can hold; expected a finite sum. Divide "
+                "the weights by their mean."
+            ),
         ),
     ],
 )
@@ -214,7 +232,11 @@ MIXED = (
         ),
         (["a", "b"], ValueError, "groups has shape (2,); expected one name a row, (3,)."),
         ("abc", ValueError, "groups has shape (); expected one name a row, (3,)."),
-        ([["a"], ["b"], ["c"]], ValueError, "groups has shape (3, 1); expected one name a row, (3,)."),
+        (
+            [["a"], ["b"], ["c"]],
+            ValueError,
+            "groups has shape (3, 1); expected one name a row, (3,).",
+        ),
         ([["a"], ["b", "c"], ["c"]], ValueError, "groups is ragged; expected one name a row."),
         (["a", None, "b"], TypeError, MIXED),
         ([1, None, 2], TypeError, MIXED),
@@ -272,15 +294,19 @@ def test_groups_for_a_map_that_has_none(cls):
     [
         (
             tl.Point([0.0]),
-            "this Isotonic was fitted on 'standardised' scores (Normal, StudentT, Laplace, "
-            "Logistic), but a Point has 'residual' scores. Fit a map on forecasts of the same "
-            "kind.",
+            (
+                "this Isotonic was fitted on 'standardised' scores (Normal, StudentT, Laplace, "
+                "Logistic), but a Point has 'residual' scores. Fit a map on forecasts of the same "
+                "kind."
+            ),
         ),
         (
             tl.Samples([[0.0, 1.0]]),
-            "this Isotonic was fitted on 'standardised' scores (Normal, StudentT, Laplace, "
-            "Logistic), but a Samples has 'normal score' scores. Fit a map on forecasts of the "
-            "same kind.",
+            (
+                "this Isotonic was fitted on 'standardised' scores (Normal, StudentT, Laplace, "
+                "Logistic), but a Samples has 'normal score' scores. Fit a map on forecasts of the "
+                "same kind."
+            ),
         ),
     ],
 )
@@ -367,7 +393,10 @@ def test_max_knots(max_knots):
         (tl.Smooth(n_knots=1), "n_knots is 1; expected None or an integer of 2 to 10000."),
         (tl.Smooth(n_knots=2.5), "n_knots is 2.5; expected None or an integer of 2 to 10000."),
         (tl.Smooth(n_knots=True), "n_knots is True; expected None or an integer of 2 to 10000."),
-        (tl.Smooth(n_knots=10**9), "n_knots is 1000000000; expected None or an integer of 2 to 10000."),
+        (
+            tl.Smooth(n_knots=10**9),
+            "n_knots is 1000000000; expected None or an integer of 2 to 10000.",
+        ),
         (tl.Auto(cv=1), "cv is 1; expected an integer of 2 or more."),
         (tl.Auto(cv="5"), "cv is '5'; expected an integer of 2 or more."),
         (tl.Auto(random_state=-1), "random_state is -1; expected an integer of 0 or more."),
@@ -378,13 +407,17 @@ def test_max_knots(max_knots):
         ),
         (
             tl.Auto(candidates=["isotonic"]),
-            "candidates is ['isotonic']; expected Isotonic, Smooth, Beta or Scaling objects, at "
-            "least one.",
+            (
+                "candidates is ['isotonic']; expected Isotonic, Smooth, Beta or Scaling objects, "
+                "at least one."
+            ),
         ),
         (
             tl.Auto(candidates=[tl.Auto()]),
-            "candidates is [Auto()]; expected Isotonic, Smooth, Beta or Scaling objects, at least "
-            "one.",
+            (
+                "candidates is [Auto()]; expected Isotonic, Smooth, Beta or Scaling objects, at "
+                "least one."
+            ),
         ),
         (
             tl.Auto(candidates=tl.Isotonic()),

@@ -12,7 +12,7 @@ RECALIBRATORS = [
     tl.Smooth(n_knots=5),
     tl.Beta(),
     tl.Scaling(),
-    tl.Auto(),
+    tl.Auto(cv=2),
     tl.Grouped(),
     tl.Grouped(tl.Isotonic(finite_sample=False), shrinkage=0.0),
     tl.Grouped(tl.Smooth(), shrinkage=5),
@@ -20,6 +20,11 @@ RECALIBRATORS = [
     tl.Grouped(tl.Scaling(), shrinkage=0.5),
     tl.Grouped(tl.Auto([tl.Scaling(), tl.Isotonic()], cv=2)),
 ]
+
+
+# Five folds of four candidates take their time, so with all defaults on one base only.
+def test_contract_of_auto_with_its_defaults():
+    check_recalibrator(tl.Auto(), [BASES["Normal"]])
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -167,7 +167,7 @@ LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 @pytest.mark.parametrize("seed", range(3))
 def test_coverage_is_at_least_nominal(forecast, seed):
-    """P(Y <= quantile) is at least k / (n + 1) with ties: the law of test_coverage_law.py, below."""
+    """With ties P(Y <= quantile) is at least k / (n + 1): one side of test_coverage_law.py."""
     rng = np.random.default_rng(seed)
     n, m = 999, 5000
     old, new = rng.poisson(4.0, size=n), rng.poisson(4.0, size=m)

@@ -118,7 +118,9 @@ def test_beta_on_normal_scores_is_scaling():
     law = fit(tl.Beta(), y).law_
     np.testing.assert_allclose([law.a, law.b, law.c], [1.0, 1.0, 0.0], atol=5e-3)
     dist = fit(tl.Beta(), y).transform(ZERO)
-    np.testing.assert_allclose(dist.ppf([0.05, 0.5, 0.95])[0], norm.ppf([0.05, 0.5, 0.95], 2, 3), atol=0.02)
+    np.testing.assert_allclose(
+        dist.ppf([0.05, 0.5, 0.95])[0], norm.ppf([0.05, 0.5, 0.95], 2, 3), atol=0.02
+    )
 
 
 def test_beta_is_the_logistic_regression_of_scikit_learn():
@@ -144,7 +146,10 @@ def test_beta_follows_skewness():
     rng = np.random.default_rng(3)
     old, new = rng.gamma(2.0, size=(2, 4000))
     crps = {
-        name: recalibrator.fit(old, tl.Point(np.zeros(4000))).transform(ZERO).crps(new[None, :]).mean()
+        name: recalibrator.fit(old, tl.Point(np.zeros(4000)))
+        .transform(ZERO)
+        .crps(new[None, :])
+        .mean()
         for name, recalibrator in (("beta", tl.Beta()), ("scaling", tl.Scaling()))
     }
     assert crps["beta"] < 0.99 * crps["scaling"]
@@ -158,7 +163,9 @@ def test_smooth_on_normal_scores_is_normal():
     dist = fit(tl.Smooth(), y).transform(ZERO)
     q = np.array([1e-9, 0.001, 0.05, 0.5, 0.95, 0.999, 1 - 1e-9])
     np.testing.assert_allclose(dist.ppf(q)[0], norm.ppf(q, 2.0, 3.0), rtol=1e-9)
-    np.testing.assert_allclose(dist.logpdf([[-30.0, 0.0, 2.0, 40.0]])[0], norm.logpdf([-30, 0, 2, 40], 2, 3), rtol=1e-7)
+    np.testing.assert_allclose(
+        dist.logpdf([[-30.0, 0.0, 2.0, 40.0]])[0], norm.logpdf([-30, 0, 2, 40], 2, 3), rtol=1e-7
+    )
     np.testing.assert_allclose(dist.mean(), 2.0, rtol=1e-9)
     np.testing.assert_allclose(dist.std(), 3.0, rtol=1e-8)
 
@@ -190,4 +197,6 @@ def test_smooth_mends_a_wrong_shape_and_improves_the_log_score():
 def test_smooth_with_a_given_number_of_knots(n_knots):
     y = np.random.default_rng(6).normal(size=500)
     dist = fit(tl.Smooth(n_knots=n_knots), y).transform(ZERO)
-    np.testing.assert_allclose(dist.ppf([0.1, 0.5, 0.9])[0], np.quantile(y, [0.1, 0.5, 0.9]), atol=0.15)
+    np.testing.assert_allclose(
+        dist.ppf([0.1, 0.5, 0.9])[0], np.quantile(y, [0.1, 0.5, 0.9]), atol=0.15
+    )

@@ -1,4 +1,4 @@
-"""The same input, other libraries: scikit-learn's isotonic regression and netcal's recalibration."""
+"""The same input in other libraries: scikit-learn's isotonic regression, and netcal."""
 
 import warnings
 

@@ -32,18 +32,24 @@ def nine():
     [
         (
             0.95,
-            "level 0.95 lies outside 0.1 to 0.9, which the calibration rows support: the quantile "
-            "is read off the extrapolated tail. Fit on at least 19 rows.",
+            (
+                "level 0.95 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "quantile is read off the extrapolated tail. Fit on at least 19 rows."
+            ),
         ),
         (
             0.01,
-            "level 0.01 lies outside 0.1 to 0.9, which the calibration rows support: the quantile "
-            "is read off the extrapolated tail. Fit on at least 99 rows.",
+            (
+                "level 0.01 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "quantile is read off the extrapolated tail. Fit on at least 99 rows."
+            ),
         ),
         (
             [0.05, 0.5, 0.999],
-            "level 0.999 lies outside 0.1 to 0.9, which the calibration rows support: the quantile "
-            "is read off the extrapolated tail. Fit on at least 999 rows.",
+            (
+                "level 0.999 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "quantile is read off the extrapolated tail. Fit on at least 999 rows."
+            ),
         ),
     ],
 )

@@ -51,8 +51,9 @@ def as_distribution(obj: Any) -> Distribution:
     ======================================  ==============================================
 
     A wrapper answers with the library's own formulas. Its score is the normal score of the
-    CDF between -8 and 8 and linear in y beyond, so that an outcome which the forecast held
-    to be impossible, such as one below 0 under a gamma forecast, has a finite score.
+    CDF between -8 and 8 (-6 and 6 for torch and skpro) and linear in y beyond, so that an
+    outcome which the forecast held to be impossible, such as one below 0 under a gamma
+    forecast, has a finite score.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -18,22 +18,19 @@ from trueline.laws import ScoreLaw
 from trueline.laws._normal import LOG_SQRT_2PI
 from trueline.laws._search import normal_score
 
-# Normal score from which the score goes on linearly in y; 6e-16 of the mass lies beyond.
-_REACH = 8.0
-_TAIL = np.array([[float(ndtr(-_REACH))]])
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
 
 # The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and
 # weights of one; rows are worked on in blocks of this many elements.
-_EDGES = np.linspace(-_REACH, _REACH, 33)
+_EDGES = np.linspace(-8.0, 8.0, 33)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PANELS = (len(_EDGES) - 1, len(_NODES))
 _BLOCK = 1 << 19
 
 
 class _Ends(NamedTuple):
-    """Values at scores -8 and 8, and the rise of y per unit of score beyond; all (n, 1)."""
+    """Values where the score reaches its ends, and the rise of y per unit of it beyond; (n, 1)."""
 
     low: FloatArray
     high: FloatArray
@@ -58,14 +55,17 @@ class External(Distribution):
     """A continuous forecast of another library, through its CDF, quantiles and density.
 
     These are the library's own everywhere, as are mean and variance, NaN where it has none.
-    The score is the normal score of the CDF up to 8 on each side. There the CDF runs out of
-    digits or, at the end of a bounded support, of probability; so the score goes on from
-    there linearly in y. A unit of it is then that of the chord from the median to the
-    quantile at score 8 or -8, but at least half the width of the central 68%: the first
-    suits heavy tails, the second bounded ones, and for a normal forecast both are its
-    standard deviation. So the score is finite, continuous and increasing for all y. A map
-    can be fitted to outcomes outside the support, and its forecasts reach where they were.
+    The score is the normal score of the CDF up to 8 on each side, or up to 6 if the library
+    has no survival function. There the CDF runs out of digits or, at the end of a bounded
+    support, of probability; so the score goes on linearly in y. A unit of it is then that
+    of the chord from the median to the end, but at least half the width of the central 68%:
+    the first suits heavy tails, the second bounded ones, and for a normal forecast both are
+    its standard deviation. So the score is finite and increasing for all y. A map can be
+    fitted to outcomes outside the support, and its forecasts reach where they were.
     """
+
+    #: Normal score from which the score is linear in y. Beyond 8 lie 6e-16 of the mass.
+    _reach: ClassVar[float] = 8.0
 
     @abstractmethod
     def _select(self, rows: Rows) -> External:
@@ -83,9 +83,10 @@ class External(Distribution):
 
     @cached_property
     def _ends(self) -> _Ends:
-        low, middle, high = self._ppf(_TAIL), self._ppf(_HALF), self._isf(_TAIL)
+        tail = np.array([[float(ndtr(-self._reach))]])
+        low, middle, high = self._ppf(tail), self._ppf(_HALF), self._isf(tail)
         left, right = self._ppf(_SIGMA), self._isf(_SIGMA)
-        chord = np.concatenate([middle - low, high - middle], axis=1) / _REACH
+        chord = np.concatenate([middle - low, high - middle], axis=1) / self._reach
         rise = np.maximum(np.where(np.isfinite(chord), chord, 0.0), 0.5 * (right - left))
         # A row without spread gets a rise just large enough to keep its scores finite.
         rise = np.where(rise > 0, rise, 1e-9 * np.where(middle == 0, 1.0, np.abs(middle)))
@@ -93,17 +94,19 @@ class External(Distribution):
 
     def _score(self, y: FloatArray) -> FloatArray:
         low, high, rise_low, rise_high = self._ends
+        reach = self._reach
         inside = np.clip(y, low, high)
         s = normal_score(self._logcdf(inside), self._logsf(inside))
-        s = np.clip(s, -_REACH, _REACH)
+        s = np.clip(s, -reach, reach)
         with np.errstate(over="ignore", invalid="ignore"):
-            s = np.where(y <= low, (y - low) / rise_low - _REACH, s)
-            s = np.where(y >= high, (y - high) / rise_high + _REACH, s)
+            s = np.where(y <= low, (y - low) / rise_low - reach, s)
+            s = np.where(y >= high, (y - high) / rise_high + reach, s)
         # An infinite y at an infinite end.
-        return np.where(np.isnan(s), np.copysign(_REACH, y), s)
+        return np.where(np.isnan(s), np.copysign(np.inf, y), s)
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         low, high, rise_low, rise_high = self._ends
+        reach = self._reach
         if s.shape[0] == 1:
             y = np.empty((len(self), s.shape[1]))
             upper = s[0] > 0
@@ -113,14 +116,16 @@ class External(Distribution):
         else:
             y = np.where(s > 0, self._above(s), self._below(s))
         y = np.clip(y, low, high)
-        y = np.where(s < -_REACH, low + rise_low * (s + _REACH), y)
-        return np.where(s > _REACH, high + rise_high * (s - _REACH), y)
+        y = np.where(s < -reach, low + rise_low * (s + reach), y)
+        return np.where(s > reach, high + rise_high * (s - reach), y)
 
     def _below(self, s: FloatArray) -> FloatArray:
-        return self._ppf(ndtr(np.clip(s, -_REACH, 0.0)))
+        """Value at a score of at most 0."""
+        return self._ppf(ndtr(np.clip(s, -self._reach, 0.0)))
 
     def _above(self, s: FloatArray) -> FloatArray:
-        return self._isf(ndtr(-np.clip(s, 0.0, _REACH)))
+        """Value at a score of at least 0."""
+        return self._isf(ndtr(-np.clip(s, 0.0, self._reach)))
 
     def _grid(self, z: FloatArray) -> FloatArray:
         return self._unscore(z[None, :])
@@ -149,7 +154,7 @@ class External(Distribution):
         weights = [(ds * ndtr(side * s)).reshape(_PANELS) for side in (1.0, -1.0)]
         mass = [_running(w.sum(axis=1)) for w in weights]
         moment = [_running(np.einsum("npk,pk->np", offset, w)) for w in weights]
-        at = np.clip(self._score(y), -_REACH, _REACH)
+        at = np.clip(self._score(y), _EDGES[0], _EDGES[-1])
         panel = np.clip(np.searchsorted(_EDGES, at, side="right") - 1, 0, _PANELS[0] - 1)
         out = np.empty(y.shape)
         for j in range(y.shape[1]):
@@ -176,8 +181,8 @@ class External(Distribution):
 class Continued(Distribution):
     """The distribution whose score is an `External` forecast's and standard normal.
 
-    It is that forecast but for 6e-16 of the mass on each side, which has a normal tail: so
-    its density is never zero, and a map of the score carries it wherever outcomes fell.
+    It is that forecast but for a mass of 6e-16 (1e-9) on each side, which has a normal tail:
+    so its density is never zero, and a map of the score carries it wherever outcomes fell.
     """
 
     def __init__(self, base: External) -> None:
@@ -291,6 +296,9 @@ class ScipyForecast(External):
 class TorchForecast(External):
     """A family of ``torch.distributions``, with a float64 tensor of shape (n, 1) each."""
 
+    # 1 - CDF is all there is of the upper tail: beyond 6 it has fewer than seven digits.
+    _reach: ClassVar[float] = 6.0
+
     def __init__(
         self, family: Callable[..., Any], parameters: Mapping[str, Any], rows: int
     ) -> None:
@@ -310,13 +318,12 @@ class TorchForecast(External):
         return TorchForecast(self.family, parameters, len(rows))
 
     def _ask(self, name: str, x: FloatArray) -> FloatArray:
-        torch = sys.modules["torch"]
-        with torch.no_grad():
-            answer = getattr(self._frozen, name)(torch.tensor(x))
+        with sys.modules["torch"].no_grad():
+            answer = getattr(self._frozen, name)(_tensor(x))
         return _stretch(answer.numpy(), self._rows, x.shape[1])
 
     def _inside(self, y: FloatArray) -> FloatArray:
-        check = self._frozen.support.check(sys.modules["torch"].tensor(y))
+        check = self._frozen.support.check(_tensor(y))
         return _stretch(check.numpy(), self._rows, y.shape[1])
 
     def _cdf(self, y: FloatArray) -> FloatArray:
@@ -344,6 +351,8 @@ class TorchForecast(External):
 
 class SkproForecast(External):
     """A distribution of skpro with one column."""
+
+    _reach: ClassVar[float] = 6.0  # as for torch
 
     def __init__(self, dist: Any) -> None:
         self.dist = dist
@@ -397,6 +406,10 @@ class SkproForecast(External):
 def skpro_exact(dist: Any) -> list[str]:
     """Methods that skpro computes by a formula."""
     return dist.get_tag("capabilities:exact", [], raise_error=False) or []
+
+
+def _tensor(x: FloatArray) -> Any:
+    return sys.modules["torch"].tensor(np.ascontiguousarray(x))
 
 
 def _stretch(answer: Any, n: int, k: int) -> FloatArray:

@@ -11,7 +11,8 @@ from scipy.special import logsumexp, ndtr, ndtri
 from trueline._validation import FloatArray, as_float, check_finite
 from trueline.distributions._abstract import Distribution, Rows
 from trueline.distributions._location_scale import Normal
-from trueline.laws import NormalLaw
+from trueline.distributions._recalibrated import Recalibrated
+from trueline.laws import NormalLaw, ScoreLaw
 from trueline.laws._search import normal_score, solve_increasing
 
 # Normal scores within which the components' own quantiles are asked for as a bracket.
@@ -109,6 +110,10 @@ class Mixture(Distribution):
         smooth.components = [c._continuous() for c in self.components]
         smooth.weights = self.weights
         return smooth
+
+    def _recalibrate(self, law: ScoreLaw) -> Distribution:
+        # A map moves the continuous curves that the score belongs to, not their steps.
+        return Recalibrated(self._continuous(), law)
 
     def _score(self, y: FloatArray) -> FloatArray:
         smooth = self._continuous()

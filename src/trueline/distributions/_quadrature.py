@@ -4,7 +4,7 @@ Write the forecast as Y = T(Z): Z its score with law R, T the inverse of the sco
 row, T is tabulated on values that resolve the base distribution and taken as the cubic
 Hermite interpolant in the score between them; R is integrated *exactly* against that cubic,
 whatever its knots. So the only error is that of T, of fourth order in the spacing. Panels
-where T bends too much for a cubic, as between the components of a mixture, are halved until
+where T bends too much for a cubic, as between the components of a mixture, are divided until
 it does not: below 1e-6 relative for a base with a smooth density
 (tests/distributions/test_quadrature.py). All but 1e-12 of the recalibrated mass on each side
 is covered.
@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution
+from trueline.distributions._abstract import Distribution, Rows
 from trueline.laws import ScoreLaw
 from trueline.laws._normal import LOG_SQRT_2PI
 
@@ -31,11 +32,12 @@ _TAIL = 1e-12
 _BLOCK = 1 << 19
 # Below this width of the score, T is a jump: R is constant there.
 _JUMP = 1e-7
-_NARROW = 1e-3
-# Panels halved at a time in each row, how often at most, and the error at which to stop.
-_HALVED = 32
-_ROUNDS = 40
-_GOOD = 1e-9
+# Below this width, in units of the law, differences of its moments have lost their digits.
+_NARROW = 3e-4
+# Panels quartered at a time in each row, how often at most, and the error at which to stop.
+_QUARTERED = 32
+_ROUNDS = 20
+_GOOD = 1e-8
 
 
 class _Table(NamedTuple):
@@ -61,7 +63,7 @@ class _Table(NamedTuple):
         )
         return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
 
-    def at(self, index: slice | FloatArray, pick: Callable[..., FloatArray]) -> _Table:
+    def at(self, index: slice | NDArray[np.intp], pick: Callable[..., FloatArray]) -> _Table:
         y, s, rise, cdf = (pick(a, index) for a in self[:4])
         moments = tuple(tuple(pick(m, index) for m in power) for power in self.moments)
         return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
@@ -73,6 +75,8 @@ class Quadrature:
     def __init__(self, base: Distribution, law: ScoreLaw) -> None:
         self.base = base
         self.law = law
+        #: Width of the law, by which panels are called narrow.
+        self._unit = float(np.sqrt(law.var))
 
     def _tabulate(self, base: Distribution, y: FloatArray) -> _Table:
         s = base._score(y)
@@ -95,39 +99,39 @@ class Quadrature:
         above = centre + (high - centre) * growth[1] ** _REACH
         return np.concatenate([below, inner, above], axis=1)
 
-    def _blocks(self) -> Iterator[tuple[slice, Distribution, _Table]]:
+    def _blocks(self) -> Iterator[tuple[Rows, Distribution, _Table]]:
+        """Rows, in blocks, with tables in which no cubic is in doubt."""
         n = len(self.base)
         first = self.base._take(np.zeros(1, dtype=np.intp))
         width = first._grid(_SCORES).shape[1] + 2 * len(_REACH)
         size = max(1, _BLOCK // width)
         for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            base = self.base._take(np.arange(rows.start, rows.stop))
-            yield rows, base, self._refined(base, self._tabulate(base, self._edges(base)))
-
-    def _refined(self, base: Distribution, table: _Table) -> _Table:
-        """Halve the worst panels of each row until no cubic is in doubt."""
-        for _ in range(_ROUNDS):
-            doubt, scale = _doubt(table)
-            if (doubt.sum(axis=1) <= _GOOD * scale).all():
-                break
-            worst = np.argpartition(doubt, -_HALVED, axis=1)[:, -_HALVED:]
-            ends = (np.take_along_axis(table.y, worst + i, axis=1) for i in (0, 1))
-            table = table.merged(self._tabulate(base, np.sort(0.5 * sum(ends), axis=1)))
-        return table
+            rows = np.arange(start, min(start + size, n))
+            base = self.base._take(rows)
+            table = self._tabulate(base, self._edges(base))
+            for _ in range(_ROUNDS):
+                doubt, scale = _doubt(table, self._unit)
+                bad = np.flatnonzero(doubt.sum(axis=1) > _GOOD * scale)
+                if not bad.size:
+                    break
+                if bad.size < len(rows):
+                    good = np.setdiff1d(np.arange(len(rows)), bad)
+                    yield rows[good], base._take(good), table.at(good, _rows)
+                    rows, base, table = rows[bad], base._take(bad), table.at(bad, _rows)
+                table = table.merged(self._tabulate(base, _quarters(table.y, doubt[bad])))
+            yield rows, base, table
 
     def mean(self) -> FloatArray:
         out = np.empty(len(self.base))
         for rows, _, table in self._blocks():
-            out[rows] = _mean(table)
+            out[rows] = _mean(table, self._unit)
         return out
 
     def var(self) -> FloatArray:
         out = np.empty(len(self.base))
         for rows, _, table in self._blocks():
-            centred = table._replace(y=table.y - _mean(table)[:, None])
-            first = _panels(centred)
-            area = _integrate(*first, 1, square=True).sum(axis=1)
+            centred = table._replace(y=table.y - _mean(table, self._unit)[:, None])
+            area = _integrate(*_panels(centred), self._unit, 1, square=True).sum(axis=1)
             out[rows] = centred.y[:, -1] ** 2 - area
         return out
 
@@ -135,8 +139,8 @@ class Quadrature:
         out = np.empty((len(self.base), y.shape[1]))
         for rows, base, table in self._blocks():
             start, stop = _panels(table)
-            areas = _integrate(start, stop, 1)
-            dispersion = (areas - _integrate(start, stop, 2)).sum(axis=1)
+            areas = _integrate(start, stop, self._unit, 1)
+            dispersion = (areas - _integrate(start, stop, self._unit, 2)).sum(axis=1)
             below = np.zeros_like(table.y)
             np.cumsum(areas, axis=1, out=below[:, 1:])
             end, total = table.y[:, -1:], below[:, -1:]
@@ -146,7 +150,7 @@ class Quadrature:
                 inside = np.clip(v, table.y[:, :1], end)
                 j = np.clip((table.y <= inside).sum(axis=1) - 1, 0, table.y.shape[1] - 2)[:, None]
                 anchor = table.at(j, lambda a, i: np.take_along_axis(a, i, axis=1))
-                partial = _integrate(anchor, self._tabulate(base, inside), 1)
+                partial = _integrate(anchor, self._tabulate(base, inside), self._unit, 1)
                 area = np.take_along_axis(below, j, axis=1) + partial
                 area += np.maximum(v - end, 0.0)
                 # 2 area - v + mean - dispersion, with the mean as the end less the total.
@@ -154,8 +158,8 @@ class Quadrature:
         return out
 
 
-def _mean(table: _Table) -> FloatArray:
-    return table.y[:, -1] - _integrate(*_panels(table), 1).sum(axis=1)
+def _mean(table: _Table, unit: float) -> FloatArray:
+    return table.y[:, -1] - _integrate(*_panels(table), unit, 1).sum(axis=1)
 
 
 def _panels(table: _Table) -> tuple[_Table, _Table]:
@@ -166,12 +170,27 @@ def _panels(table: _Table) -> tuple[_Table, _Table]:
     )
 
 
-def _doubt(table: _Table) -> tuple[FloatArray, FloatArray]:
+def _rows(a: FloatArray, index: Rows) -> FloatArray:
+    return a[index]
+
+
+def _quarters(y: FloatArray, doubt: FloatArray) -> FloatArray:
+    """Values that divide the worst panels of each row in four."""
+    worst = np.argpartition(doubt, -_QUARTERED, axis=1)[:, -_QUARTERED:]
+    a, b = (np.take_along_axis(y, worst + i, axis=1) for i in (0, 1))
+    return np.sort(np.concatenate([a + share * (b - a) for share in (0.25, 0.5, 0.75)], axis=1))
+
+
+def _narrow(a: _Table, h: FloatArray, unit: float) -> NDArray[np.bool_]:
+    return h < _NARROW * (unit + np.abs(a.s))
+
+
+def _doubt(table: _Table, unit: float) -> tuple[FloatArray, FloatArray]:
     """Error to fear on each panel, and the mean distance to measure it by.
 
     How far the slopes at the ends of a panel are from its chord is of second order in the
-    spacing; the cubic's error is of fourth, so of the order of its square. It counts for the
-    mass on the panel only.
+    spacing; the cubic's error is of fourth, so of the order of its square, unless the panel
+    is so narrow that R is taken as linear. It counts for the mass on the panel only.
     """
     a, b = _panels(table)
     total, h = b.y - a.y, b.s - a.s
@@ -179,11 +198,14 @@ def _doubt(table: _Table) -> tuple[FloatArray, FloatArray]:
     chord = np.where(wide, total, 1.0) / np.where(wide, h, 1.0)
     slopes = [np.minimum(edge.rise, 3.0 * chord) for edge in (a, b)]
     bend = np.where(wide, np.abs(slopes[0] + slopes[1] - 2.0 * chord) / (4.0 * chord), 1.0)
+    bend = np.where(_narrow(a, h, unit), bend, bend**2)
     scale = total * 0.5 * (a.cdf * (1.0 - a.cdf) + b.cdf * (1.0 - b.cdf))
-    return total * bend**2 * (b.cdf - a.cdf), scale.sum(axis=1)
+    return total * bend * (b.cdf - a.cdf), scale.sum(axis=1)
 
 
-def _integrate(a: _Table, b: _Table, power: int, *, square: bool = False) -> FloatArray:
+def _integrate(
+    a: _Table, b: _Table, unit: float, power: int, *, square: bool = False
+) -> FloatArray:
     """Integral of R**power dU between two edges, with U = T, or T squared.
 
     U is the cubic in v = s - a.s with the values and slopes of its ends.
@@ -205,7 +227,7 @@ def _integrate(a: _Table, b: _Table, power: int, *, square: bool = False) -> Flo
     m0, m1, m2 = (q - p for p, q in zip(a.moments[power - 1], b.moments[power - 1], strict=True))
     # Differences of integrals lose (s / h)^3 of their digits; on a narrow panel R is as good
     # as linear, and only the curvature of U is weighted by it.
-    narrow = h < _NARROW * (5.0 + np.abs(a.s))
+    narrow = _narrow(a, h, unit)
     n1 = np.where(narrow, h**2 * (f_a + 2.0 * f_b) / 6.0, m1 - a.s * m0)
     n2 = np.where(narrow, h**3 * (f_a + 3.0 * f_b) / 12.0, m2 - a.s * (2.0 * m1 - a.s * m0))
     c2 = (3.0 * chord - 2.0 * d_a - d_b) / step

@@ -15,6 +15,7 @@ from trueline.laws._search import solve_increasing
 # Below this the incomplete beta function behind `stdtr` is close to underflow.
 _TINY = 1e-280
 _DEEP = 1e-40
+_GAP = 1e-4
 _LOG_HUGE = np.log(np.finfo(np.float64).max)
 
 
@@ -92,11 +93,20 @@ class StandardStudentT(Law):
 
     @property
     def dispersion(self) -> FloatArray:
-        # Jordan, Krueger and Lerch (2019), "Evaluating probabilistic forecasts with
-        # scoringRules", appendix A.
-        df = np.maximum(self.df, 1.0 + 1e-9)
-        ratio = beta(0.5, df - 0.5) / beta(0.5, 0.5 * df) ** 2
-        return 2.0 * np.sqrt(df) / (df - 1.0) * ratio
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.df > 1, 2.0 * _half_spread(self.df) / (self.df - 1.0), np.inf)
+
+    def crps(self, z: FloatArray) -> FloatArray:
+        # Up to one degree of freedom E|Z| is infinite but the CRPS is not: it stays analytic
+        # in df down to one half, and so does its closed form, with a removable gap at 1.
+        df = np.where(self.df > 0.5, self.df, np.nan)
+        near = np.abs(df - 1.0) < _GAP
+        middle = 0.5 * (df + 1.0)
+        slope = (_excess(z, middle + _GAP) - _excess(z, middle - _GAP)) / (2.0 * _GAP)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(near, slope, _excess(z, df) / (df - 1.0))
+        score = z * (2.0 * stdtr(self.df, z) - 1.0) + 2.0 * slope
+        return np.where(self.df > 0.5, score, np.inf)
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         if np.ndim(self.df) == 0:
@@ -131,3 +141,15 @@ def _log_tail_quantile(log_p: FloatArray, df: FloatArray) -> FloatArray:
         _log_tail_excess, low[within], high[within], args=(log_p[within], df[within])
     )
     return log_t
+
+
+def _half_spread(df: FloatArray) -> FloatArray:
+    # (df - 1) / 2 times the integral of R (1 - R): Jordan, Krueger and Lerch (2019),
+    # "Evaluating probabilistic forecasts with scoringRules", appendix A.
+    return np.asarray(np.sqrt(df) * beta(0.5, df - 0.5) / beta(0.5, 0.5 * df) ** 2)
+
+
+def _excess(z: FloatArray, df: FloatArray) -> FloatArray:
+    """(df - 1) / 2 times what the CRPS exceeds z (2 R(z) - 1) by."""
+    # In logarithms, because z^2 may overflow.
+    return np.exp(_log_pdf(z, df) + np.log(df) + _log_growth(z, df)) - _half_spread(df)

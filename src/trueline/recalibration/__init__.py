@@ -3,17 +3,21 @@
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._auto import Auto
 from trueline.recalibration._beta import Beta
+from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._persistence import load
+from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._smooth import Smooth
 
 __all__ = [
     "Auto",
     "Beta",
+    "Conditional",
     "Grouped",
     "Isotonic",
+    "QuantileForest",
     "Recalibrator",
     "Scaling",
     "Smooth",

@@ -66,7 +66,9 @@ class Isotonic(Pooled):
 
     def _law(self, scores: Scores) -> ScoreLaw:
         lower, upper = scores.cumulative()
-        shift, rows = (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)
+        shift, rows = (
+            (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)
+        )
         right = (upper + shift) / rows
         left = right if lower is upper else (lower + shift) / rows
         tail = NormalTail if scores.kind == "normal score" else ExponentialTail

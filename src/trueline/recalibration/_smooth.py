@@ -49,7 +49,9 @@ class Smooth(Pooled):
         if k is None:
             return
         if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 2 <= k <= _MOST_KNOTS:
-            raise ValueError(f"n_knots is {k!r}; expected None or an integer of 2 to {_MOST_KNOTS}.")
+            raise ValueError(
+                f"n_knots is {k!r}; expected None or an integer of 2 to {_MOST_KNOTS}."
+            )
 
     def _law(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()

@@ -1,0 +1,14 @@
+"""Calibrated models with scikit-learn's manners, and scorers for its model selection."""
+
+from trueline.estimators._predictive import register_reader, unregister_reader
+from trueline.estimators._regressor import CalibratedRegressor
+from trueline.estimators._scorers import neg_calibration_error, neg_crps, neg_interval_score
+
+__all__ = [
+    "CalibratedRegressor",
+    "neg_calibration_error",
+    "neg_crps",
+    "neg_interval_score",
+    "register_reader",
+    "unregister_reader",
+]

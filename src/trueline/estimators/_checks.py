@@ -1,0 +1,132 @@
+"""Checks of what a `CalibratedRegressor` is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from trueline._validation import FloatArray, weights
+from trueline.estimators._method import takes_groups
+from trueline.recalibration import Recalibrator
+
+
+def check_params(model: Any) -> None:
+    """Raise if a parameter is not what the class expects; `method` is checked where resolved."""
+    _check_estimator(model.estimator, model.dist)
+    _check_cv(model.cv)
+    if not isinstance(model.ensemble, bool | np.bool_):
+        raise ValueError(f"ensemble is {model.ensemble!r}; expected True or False.")
+    if model.ensemble and (is_train(model.cv) or isinstance(model.estimator, FrozenEstimator)):
+        without = "cv='train'" if is_train(model.cv) else "a FrozenEstimator"
+        raise ValueError(
+            f"ensemble=True averages the models of the folds, but {without} has no folds. "
+            f"Use ensemble=False."
+        )
+    scale = model.scale_estimator
+    if scale is not None and not (scale == "auto" if isinstance(scale, str) else _learns(scale)):
+        raise ValueError(
+            f"scale_estimator is {scale!r}; expected 'auto', a regressor with fit and predict, "
+            f"or None."
+        )
+    if model.dist is not None and not callable(model.dist):
+        raise TypeError(
+            f"dist is {model.dist!r}; expected a callable (estimator, X) -> Distribution, or None. "
+            f"Forecasts that are already made need no estimator: fit a recalibrator on them, such "
+            f"as Isotonic().fit(y, dist)."
+        )
+
+
+def _check_estimator(estimator: Any, dist: Any) -> None:
+    if isinstance(estimator, type):
+        raise TypeError(
+            f"estimator is the class {estimator.__name__}; expected an object: "
+            f"{estimator.__name__}()."
+        )
+    frozen = isinstance(estimator, FrozenEstimator)
+    says = dist is not None or hasattr(estimator, "predict") or hasattr(estimator, "predict_dist")
+    if not says or not (frozen or hasattr(estimator, "fit")):
+        raise TypeError(
+            f"estimator is {estimator!r}; expected a regressor with fit and predict. Wrap a model "
+            f"that is already trained in FrozenEstimator(model); say what the forecast of one "
+            f"without predict is with dist=, a callable (estimator, X) -> Distribution."
+        )
+    if hasattr(estimator, "__sklearn_tags__") and not frozen and is_classifier(estimator):
+        raise TypeError(
+            f"estimator is {estimator!r}, a classifier; expected a regressor. For classifiers "
+            f"there is sklearn.calibration.CalibratedClassifierCV."
+        )
+
+
+def _check_cv(cv: Any) -> None:
+    if isinstance(cv, str):
+        good = is_train(cv)
+    elif isinstance(cv, int | np.integer):
+        good = not isinstance(cv, bool) and int(cv) >= 2
+    else:
+        good = hasattr(cv, "split") or hasattr(cv, "__iter__")
+    if not good:
+        prefit = isinstance(cv, str) and cv == "prefit"
+        hint = " A model that is already trained is FrozenEstimator(model)." if prefit else ""
+        raise ValueError(
+            f"cv is {cv!r}; expected an integer of 2 or more, a splitter such as KFold(), an "
+            f"iterable of (train, test) rows, or 'train'.{hint}"
+        )
+
+
+def _learns(estimator: Any) -> bool:
+    return hasattr(estimator, "fit") and hasattr(estimator, "predict")
+
+
+def is_train(cv: Any) -> bool:
+    """Whether to calibrate on the training rows."""
+    return isinstance(cv, str) and cv == "train"
+
+
+def splits_by_group(cv: Any) -> bool:
+    """Whether groups mean something to a splitter; one that does not say gets them."""
+    if not hasattr(cv, "split"):
+        return False
+    if not hasattr(cv, "get_metadata_routing"):
+        return True
+    return "groups" in get_routing_for_object(cv).split.requests
+
+
+def check_rows(
+    X: Any, y: Any, sample_weight: Any, groups: Any
+) -> tuple[Any, FloatArray, FloatArray | None, Any]:
+    """Check what ``fit`` is given, but for X, which is the estimator's to check."""
+    if y is None:
+        raise ValueError(
+            "CalibratedRegressor requires y to be passed, but the target y is None. "
+            "Pass the outcomes: fit(X, y)."
+        )
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if y.ndim == 2 and y.shape[1] > 1:
+        raise ValueError(
+            f"y has shape {y.shape}; expected one outcome a row, ({len(y)},). Calibrate each "
+            f"column with a model of its own: CalibratedRegressor(estimator).fit(X, y[:, 0])."
+        )
+    y = column_or_1d(y, warn=True)
+    X, y, groups = indexable(X, y, groups)
+    return X, y, weights(sample_weight, len(y)), None if groups is None else np.asarray(groups)
+
+
+def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
+    """Raise if groups are needed and missing, or given and of no use."""
+    if takes_groups(recalibrator):
+        if groups is None:
+            raise ValueError(
+                f"groups is missing, but {recalibrator!r} fits one map a group. Pass the group "
+                f"of each row: fit(X, y, groups=groups)."
+            )
+    elif groups is not None and not splits_by_group(cv):
+        raise ValueError(
+            f"groups was given, but {recalibrator!r} fits one map for all rows and cv={cv!r} does "
+            f"not split by group. Use method=Grouped() for one map a group, or cv=GroupKFold() to "
+            f"keep groups together."
+        )

@@ -1,0 +1,62 @@
+"""From the `method` parameter to a recalibrator: the one place where names are resolved."""
+
+from __future__ import annotations
+
+import inspect
+from difflib import get_close_matches
+from typing import Any
+
+from trueline import recalibration
+from trueline.recalibration import Recalibrator
+from trueline.recalibration._abstract import Pooled
+
+_NAMES = ("isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional")
+
+
+def resolve(method: str | Recalibrator) -> Recalibrator:
+    """Return an unfitted recalibrator, a copy where one was given."""
+    from sklearn.base import clone
+
+    if isinstance(method, Recalibrator):
+        copy: Recalibrator = clone(method)
+        return copy
+    if isinstance(method, str) and method in _NAMES:
+        made: Recalibrator = getattr(recalibration, method.capitalize())()
+        return made
+    if isinstance(method, type) and issubclass(method, Recalibrator):
+        raise TypeError(
+            f"method is the class {method.__name__}; expected an object: {method.__name__}()."
+        )
+    close = get_close_matches(method.lower(), _NAMES, n=1) if isinstance(method, str) else []
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ValueError(
+        f"method is {method!r}; expected a recalibrator such as Isotonic(), or one of the names "
+        f"{', '.join(repr(name) for name in _NAMES)}.{hint}"
+    )
+
+
+def takes_features(recalibrator: Recalibrator) -> bool:
+    """Whether the map depends on X."""
+    return "X" in inspect.signature(recalibrator.fit).parameters
+
+
+def takes_groups(recalibrator: Recalibrator) -> bool:
+    """Whether the map depends on the group of a row."""
+    return not isinstance(recalibrator, Pooled) and not takes_features(recalibrator)
+
+
+def fit(
+    recalibrator: Recalibrator, y: Any, dist: Any, sample_weight: Any, groups: Any, X: Any
+) -> Recalibrator:
+    """Fit, with what the recalibrator takes."""
+    return recalibrator.fit(y, dist, sample_weight=sample_weight, **_given(recalibrator, groups, X))
+
+
+def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
+    """Transform, with what the recalibrator takes."""
+    return recalibrator.transform(dist, **_given(recalibrator, groups, X))
+
+
+def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:
+    given = {"groups": groups} if takes_groups(recalibrator) else {}
+    return {**given, "X": X} if takes_features(recalibrator) else given

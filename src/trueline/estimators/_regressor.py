@@ -1,0 +1,566 @@
+"""Any regressor, calibrated."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import r2_score
+from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
+from trueline.distributions import Distribution, Mixture, Normal
+from trueline.estimators import _method
+from trueline.estimators._checks import (
+    check_groups,
+    check_params,
+    check_rows,
+    is_train,
+    splits_by_group,
+)
+from trueline.estimators._crossfit import (
+    Fold,
+    Forecaster,
+    Rows,
+    forecast_folds,
+    make_splits,
+    stack,
+)
+from trueline.estimators._frames import check_container, container_of, framed
+from trueline.estimators._predictive import current_readers, leaves_out_noise
+from trueline.recalibration import Recalibrator
+
+# Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large
+# that it moves the mean of every forecast. No such scale is below this share of the mean one.
+_LEAST_SHARE = 0.1
+
+_LEARNED = (
+    "estimator_",
+    "estimators_",
+    "recalibrator_",
+    "recalibrators_",
+    "scale_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
+class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor whose intervals hold as often as they say.
+
+    The forecasts of the wrapped estimator on rows that it was not trained on are compared with
+    the outcomes, and a recalibrator learns the map R between them (Algorithm 1 of the paper).
+    What the estimator offers is found without configuration: its own ``predict_dist``, the
+    standard deviation of ``predict(X, return_std=True)``, the spread of the members of a
+    random forest, extra trees or bagging, or else its point predictions, which get the spread
+    that their errors had (section 3.4).
+
+    Parameters
+    ----------
+    estimator : regressor
+        Wrap a model that is already trained in `sklearn.frozen.FrozenEstimator`: it is left
+        as it is, and all rows given to ``fit`` calibrate. They must not be those it was
+        trained on.
+    method : str or Recalibrator, default "isotonic"
+        "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", or an object.
+    cv : int, splitter, iterable or "train", default 5
+        How to split into rows to train and rows to calibrate on. An integer is that many
+        folds of shuffled rows; give ``KFold(5)`` for folds of neighbours, and
+        ``TimeSeriesSplit()`` for rows in time. Rows in no test set do not calibrate; a row in
+        k test sets counts as one row all the same. "train" calibrates on the training rows,
+        as the experiments of the paper do, which is honest only for models that do not
+        overfit. Not used with a `FrozenEstimator`.
+    ensemble : bool, default False
+        False pools the out-of-fold forecasts, fits one map on them, and refits the estimator
+        on all rows. True is the paper's rule for K folds: K models, each with the map of the
+        rows it has not seen, whose forecasts are averaged as a `Mixture`.
+    scale_estimator : "auto", regressor or None, default "auto"
+        How the width of the forecasts depends on x. "auto" takes the estimator's own scale
+        where it varies usefully and otherwise learns one from absolute out-of-fold errors; a
+        regressor is what to learn it with; None leaves the forecasts as they are.
+    dist : callable (estimator, X) -> Distribution, optional
+        Forecasts of a fitted estimator, for models that say more than is found; whatever
+        `as_distribution` takes will do.
+    n_jobs : int, optional
+        Folds to fit at a time, as in joblib.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        Seeds the shuffle of the folds, the learned scale, and every ``random_state`` of the
+        estimator and of the recalibrator that is None. None is different each time.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator; with ``ensemble=True`` the list ``estimators_``, one a fold.
+    recalibrator_ : Recalibrator
+        The fitted map; with ``ensemble=True`` the list ``recalibrators_``.
+    scale_ : object
+        The learned scale; None if there is none.
+    n_features_in_ : int
+        Number of features, if the estimator says so.
+    feature_names_in_ : ndarray
+        Their names, if the estimator says so.
+
+    References
+    ----------
+    Kuleshov, Fenner and Ermon, "Accurate Uncertainties for Deep Learning Using Calibrated
+    Regression", ICML 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.model_selection import train_test_split
+    >>> import trueline as tl
+    >>> X, X_new, y, y_new = train_test_split(*load_diabetes(return_X_y=True), random_state=0)
+    >>> model = tl.CalibratedRegressor(LinearRegression(), random_state=0).fit(X, y)
+    >>> lower, upper = model.predict_interval(X_new, 0.9)
+    >>> print(((lower <= y_new) & (y_new <= upper)).mean().round(2))
+    0.9
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        method: str | Recalibrator = "isotonic",
+        cv: Any = 5,
+        ensemble: bool = False,
+        scale_estimator: Any = "auto",
+        dist: Callable[[Any, Any], Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState | np.random.RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
+        self.ensemble = ensemble
+        self.scale_estimator = scale_estimator
+        self.dist = dist
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fit -------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the estimator and the map.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+            Features: an array, a sparse matrix or a data frame, as the estimator takes it.
+        y : (n,) array-like
+            Outcomes.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows in the map, and is what the estimator makes of it.
+        groups : (n,) array-like, optional
+            The group of each row, for `Grouped` and for splitters such as ``GroupKFold``.
+        **fit_params : dict
+            For the estimator's ``fit``. With scikit-learn's metadata routing enabled,
+            everything goes where it was requested.
+
+        Returns
+        -------
+        self
+        """
+        check_params(self)
+        recalibrator = _method.resolve(self.method)
+        X, y, sample_weight, groups = check_rows(X, y, sample_weight, groups)
+        check_groups(recalibrator, self.cv, groups)
+        routed = self._route(sample_weight, groups, fit_params)
+        for name in _LEARNED:
+            self.__dict__.pop(name, None)
+
+        seed = _seed(self.random_state)
+        recalibrator = self._seeded(recalibrator, seed)
+        base = self._seeded_estimator(seed)
+        folds, models = self._forecast(base, X, y, routed, seed)
+        rows, places = _pooled_rows(folds)
+        dist = stack([fold.dist for fold in folds], places)
+        self._least_scale = 0.0
+        if type(dist) is Normal and self.dist is None and leaves_out_noise(models[0], X[:1]):
+            self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
+        dist = self._with_least_scale(dist)
+
+        x_rows = X if np.array_equal(rows, np.arange(len(y))) else _safe_indexing(X, rows)
+        weight = _pooled_weights(rows, sample_weight)
+        self.scale_ = None
+        if self.scale_estimator is not None:
+            from trueline.estimators._scale import learn_scale
+
+            self.scale_, dist = learn_scale(
+                self.scale_estimator, x_rows, y[rows], dist, weight, seed
+            )
+
+        if self.ensemble:
+            self.estimators_ = models
+            self.recalibrators_ = [
+                _method.fit(
+                    clone(recalibrator),
+                    y[fold.rows],
+                    dist._take(place),
+                    _at(sample_weight, fold.rows),
+                    _at(groups, fold.rows),
+                    _safe_indexing(X, fold.rows),
+                )
+                for fold, place in zip(folds, places, strict=True)
+            ]
+        else:
+            self.estimator_ = models[0]
+            outcome = self._corrected(y[rows], dist)
+            self.recalibrator_ = _method.fit(
+                recalibrator, outcome, dist, weight, _at(groups, rows), x_rows
+            )
+        self._take_features_of(models[0])
+        return self
+
+    def _forecast(
+        self, base: Any, X: Any, y: FloatArray, routed: Bunch, seed: int
+    ) -> tuple[list[Fold], list[Any]]:
+        """Return forecasts of rows to calibrate on, and the models to predict with."""
+        forecast = self._forecaster()
+        fit_params = routed.estimator.fit
+        if isinstance(base, FrozenEstimator) or is_train(self.cv):
+            model = base if isinstance(base, FrozenEstimator) else base.fit(X, y, **fit_params)
+            return [Fold(np.arange(len(y)), forecast(model, X), model)], [model]
+        splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
+        folds = forecast_folds(
+            base, X, y, splits, forecast, fit_params, n_jobs=self.n_jobs, keep=self.ensemble
+        )
+        if self.ensemble:
+            return folds, [fold.model for fold in folds]
+        return folds, [clone(base).fit(X, y, **fit_params)]
+
+    def _corrected(self, y: FloatArray, dist: Distribution) -> FloatArray:
+        """Outcomes as the refitted model would miss them: it saw more rows than each fold did."""
+        factor = self._correction()
+        return y if factor == 1.0 else dist.unscore(factor * dist.score(y))
+
+    def _correction(self) -> float:
+        """Share of an out-of-fold error that is left after the refit on all rows."""
+        return 1.0
+
+    def _with_least_scale(self, dist: Distribution) -> Distribution:
+        if type(dist) is not Normal or self._least_scale == 0.0:
+            return dist
+        return Normal(dist.loc, np.maximum(dist.scale, self._least_scale))
+
+    def _forecaster(self) -> Forecaster:
+        return Forecaster(self.dist, current_readers())
+
+    def _seeded_estimator(self, seed: int) -> Any:
+        if isinstance(self.estimator, FrozenEstimator):
+            return self.estimator
+        return self._seeded(clone(self.estimator), seed)
+
+    def _seeded(self, part: Any, seed: int) -> Any:
+        if self.random_state is not None:
+            unset = [
+                name
+                for name, value in part.get_params().items()
+                if value is None and name.rpartition("__")[2] == "random_state"
+            ]
+            part.set_params(**dict.fromkeys(unset, seed))
+        return part
+
+    def _take_features_of(self, model: Any) -> None:
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    def _route(
+        self, sample_weight: FloatArray | None, groups: Any, fit_params: dict[str, Any]
+    ) -> Bunch:
+        """Say what goes to the estimator's fit and what to the splitter, as scikit-learn does."""
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(
+                self, "fit", sample_weight=sample_weight, groups=groups, **fit_params
+            )
+        to_estimator = dict(fit_params)
+        if sample_weight is not None and not isinstance(self.estimator, FrozenEstimator):
+            if "sample_weight" in signature(self.estimator.fit).parameters:
+                to_estimator["sample_weight"] = sample_weight
+            else:
+                warnings.warn(
+                    f"{type(self.estimator).__name__}.fit takes no sample_weight, so the weights "
+                    f"are used for the map alone. To route them further, enable scikit-learn's "
+                    f"metadata routing: sklearn.set_config(enable_metadata_routing=True).",
+                    CalibrationWarning,
+                    stacklevel=3,
+                )
+        to_splitter = {"groups": groups} if splits_by_group(self.cv) else {}
+        return Bunch(estimator=Bunch(fit=to_estimator), splitter=Bunch(split=to_splitter))
+
+    # ---- predict ---------------------------------------------------------------------
+
+    def predict_dist(self, X: Any, groups: ArrayLike | None = None) -> Distribution:
+        """Return the recalibrated forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        groups : (n,) array-like, optional
+            The group of each row, if the map is `Grouped`.
+
+        Returns
+        -------
+        Distribution of n rows
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import BayesianRidge
+        >>> import trueline as tl
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = tl.CalibratedRegressor(BayesianRidge(), random_state=0).fit(X, y)
+        >>> F = model.predict_dist(X[:3])
+        >>> len(F), bool((F.cdf(0.0) < 0.2).all())
+        (3, True)
+        """
+        parts = list(self._parts(X, groups))
+        return parts[0] if len(parts) == 1 else Mixture(parts)
+
+    def _parts(self, X: Any, groups: ArrayLike | None) -> Iterator[Distribution]:
+        check_is_fitted(
+            self, msg="This %(name)s instance is not fitted yet: call fit(X, y) before predicting."
+        )
+        if hasattr(self, "estimators_"):
+            pairs = list(zip(self.estimators_, self.recalibrators_, strict=True))
+        else:
+            pairs = [(self.estimator_, self.recalibrator_)]
+        if groups is None and _method.takes_groups(pairs[0][1]):
+            raise ValueError(
+                f"groups is missing, but this model was fitted with one map a group "
+                f"({pairs[0][1]!r}). Pass the group of each row: predict(X, groups=groups)."
+            )
+        forecast = self._forecaster()
+        for model, recalibrator in pairs:
+            dist = self._with_least_scale(forecast(model, X))
+            if self.scale_ is not None:
+                dist = self.scale_.apply(X, dist)
+            yield _method.transform(recalibrator, dist, groups, X)
+
+    def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
+        """Return the means of the recalibrated forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        groups : (n,) array-like, optional
+            The group of each row, if the map is `Grouped`.
+
+        Returns
+        -------
+        ndarray, (n,)
+        """
+        return self.predict_dist(X, groups).mean()
+
+    def predict_interval(
+        self, X: Any, coverage: ArrayLike = 0.9, groups: ArrayLike | None = None
+    ) -> tuple[Any, Any]:
+        """Return central intervals that hold the outcome with a probability of `coverage`.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        coverage : scalar or (m,) array-like, default 0.9
+        groups : (n,) array-like, optional
+            The group of each row, if the map is `Grouped`.
+
+        Returns
+        -------
+        lower, upper : ndarray, (n,) or (n, m)
+            With `set_output` series, or frames with a column a coverage.
+
+        Warns
+        -----
+        CalibrationWarning
+            If there are too few rows to calibrate on for so wide an interval.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import LinearRegression
+        >>> import trueline as tl
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = tl.CalibratedRegressor(LinearRegression(), scale_estimator=None, random_state=0)
+        >>> lower, upper = model.fit(X, y).predict_interval(X[:2], 0.8)
+        >>> lower.round(), upper.round()
+        (array([140.,   2.]), array([283., 145.]))
+        """
+        dist = self.predict_dist(X, groups)
+        lower, upper = dist.interval(coverage)
+        self._warn_if_folds_are_small(dist, 0.5 * (1.0 - np.max(coverage)))
+        container = container_of(self)
+        return (
+            framed(lower, "lower", coverage, X, container),
+            framed(upper, "upper", coverage, X, container),
+        )
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike, groups: ArrayLike | None = None) -> Any:
+        """Return quantiles of the recalibrated forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        levels : (m,) array-like or scalar
+            In (0, 1).
+        groups : (n,) array-like, optional
+            The group of each row, if the map is `Grouped`.
+
+        Returns
+        -------
+        ndarray, (n, m), or (n,) for a scalar
+            With `set_output` a frame with a column a level.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import LinearRegression
+        >>> import trueline as tl
+        >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+        >>> model = tl.CalibratedRegressor(LinearRegression(), scale_estimator=None, random_state=0)
+        >>> model = model.set_output(transform="pandas").fit(X, y)
+        >>> model.predict_quantiles(X[5:7], [0.1, 0.5, 0.9]).round()
+            0.1    0.5    0.9
+        5  34.0  105.0  176.0
+        6   7.0   78.0  149.0
+        """
+        dist = self.predict_dist(X, groups)
+        values = dist.ppf(levels)
+        self._warn_if_folds_are_small(dist, min(np.min(levels), 1.0 - np.max(levels)))
+        return framed(values, f"quantile {levels!r}", levels, X, container_of(self))
+
+    def _warn_if_folds_are_small(self, dist: Distribution, tail: float) -> None:
+        # A mixture has no calibration rows of its own; each of its parts has those of a fold.
+        if isinstance(dist, Mixture):
+            supported = [part._supported for part in dist.components]
+            least = max(max(low, 1.0 - high) for low, high in supported)
+            if tail < least * (1.0 - 1e-9):
+                warnings.warn(
+                    f"levels {tail:.6g} to {1.0 - tail:.6g} were asked for, but the smallest fold "
+                    f"supports {least:.6g} to {1.0 - least:.6g}: quantiles beyond are read off the "
+                    f"extrapolated tails. Use ensemble=False, fewer folds, or more rows.",
+                    CalibrationWarning,
+                    stacklevel=3,
+                )
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> float:
+        """Return the coefficient of determination R^2 of `predict`.
+
+        It says nothing of the uncertainty; for that pass ``trueline.neg_crps`` as ``scoring=``.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        y : (n,) array-like
+        sample_weight : (n,) array-like, optional
+        groups : (n,) array-like, optional
+            The group of each row, if the map is `Grouped`.
+
+        Returns
+        -------
+        float
+        """
+        return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
+
+    # ---- scikit-learn's manners ------------------------------------------------------
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `predict_interval` and `predict_quantiles` return.
+
+        Parameters
+        ----------
+        transform : "default", "pandas", "polars" or None
+            None leaves the choice as it is; before any, that of scikit-learn's
+            ``set_config(transform_output=...)`` holds. Frames of pandas keep the index of X.
+
+        Returns
+        -------
+        self
+        """
+        if transform is not None:
+            check_container(transform)
+            # The name is scikit-learn's, and so clone copies it.
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what ``fit`` passes on, and to whom, for scikit-learn's metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        fit_to = MethodMapping().add
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=fit_to(caller="fit", callee="fit"))
+            .add(
+                splitter=self.cv,
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            base = get_tags(self.estimator)
+        except (AttributeError, TypeError):  # a frozen model that is not of scikit-learn
+            return tags
+        tags.input_tags.sparse = base.input_tags.sparse
+        tags.input_tags.allow_nan = base.input_tags.allow_nan
+        tags.non_deterministic = base.non_deterministic
+        return tags
+
+
+def _seed(random_state: Any) -> int:
+    """Turn any state into a number that all parts of a fit can share."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
+        return int(random_state)
+    return int(generator(random_state).integers(2**31))
+
+
+def _pooled_rows(folds: list[Fold]) -> tuple[Rows, list[Rows]]:
+    """Rows of all folds in order, and where in them those of each fold are."""
+    rows = np.concatenate([fold.rows for fold in folds])
+    order = np.argsort(rows, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return rows[order], np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+
+
+def _pooled_weights(rows: Rows, sample_weight: FloatArray | None) -> FloatArray | None:
+    """Weights of pooled rows: one that was forecast k times counts once in all."""
+    times = np.bincount(rows)[rows]
+    if sample_weight is None:
+        return None if times.max() == 1 else 1.0 / times
+    return sample_weight[rows] / times
+
+
+def _at(a: Any, rows: Rows) -> Any:
+    return None if a is None else a[rows]

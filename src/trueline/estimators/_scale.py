@@ -1,0 +1,303 @@
+"""A width that depends on x, learned from absolute errors (section 3.4 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray, RandomState, generator
+from trueline.distributions import (
+    Distribution,
+    Laplace,
+    Logistic,
+    Normal,
+    Point,
+    StudentT,
+)
+from trueline.distributions._location_scale import LocationScale
+from trueline.recalibration import Isotonic
+from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
+from trueline.recalibration._scores import collect
+
+_TREES = 300
+_LEAF = 5
+_SHARE = 1 / 3
+_FOLDS = 5
+# Learned widths are kept above this share of the usual error: near zero, a score explodes.
+_LEAST_SHARE = 0.1
+# With fewer rows the comparison is noise, and the forecast stays as it is.
+_FEWEST_ROWS = 100
+# A more elaborate width must gain this many standard errors of the paired differences.
+_MARGIN = 1.0
+
+
+class _Regression(Protocol):
+    """What predicts absolute errors."""
+
+    def predict(self, X: Any) -> Any:
+        """Return one number a row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The width of a forecast as a function of x. Made by `learn_scale`.
+
+    Attributes
+    ----------
+    kind : {"own", "constant", "learned"}
+        The forecast's own scale, one for all rows, or one learned from absolute errors.
+    crps : dict
+        Held-out CRPS of the kinds that were compared, in the unit of y; empty if none were.
+    """
+
+    kind: str
+    crps: dict[str, float]
+    _width: float = 1.0  # of all rows, or the least that is learned
+    _regression: _Regression | None = None
+    _reads_x: bool = False
+
+    def apply(self, X: Any, dist: Distribution) -> Distribution:
+        """Return the forecasts of these rows with this width."""
+        if self.kind == "own":
+            return dist
+        if self._regression is None:
+            return _rescaled(dist, np.full(len(dist), self._width))
+        features = _features(X if self._reads_x else None, dist)
+        return _rescaled(dist, self._positive(self._regression.predict(features)))
+
+    def apply_out_of_bag(self, X: Any, dist: Distribution) -> Distribution:
+        """Return other forecasts of the rows of the fit with this width, as honest as can be.
+
+        The forest leaves each row out again; a given regressor has seen them all.
+        """
+        if not isinstance(self._regression, _Forest):
+            return self.apply(X, dist)
+        features = _features(X if self._reads_x else None, dist)
+        return _rescaled(dist, self._positive(self._regression.predict_out_of_bag(features)))
+
+    def _positive(self, width: Any) -> FloatArray:
+        return np.maximum(np.asarray(width, dtype=np.float64).ravel(), self._width)
+
+
+@dataclass(frozen=True, eq=False)
+class _Forest:
+    """Bagged trees that take any table of numbers."""
+
+    trees: BaggedTrees
+    usual: float
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        return self.trees.predict(tree_features(X))
+
+    def predict_out_of_bag(self, X: FloatArray) -> FloatArray:
+        width, unseen = self.trees.predict_out_of_bag(tree_features(X))
+        # A row that every tree saw is one of a handful; the usual width says enough of it.
+        return np.where(unseen > 0, width, self.usual)
+
+
+def learn_scale(
+    scale_estimator: Any,
+    X: Any,
+    y: FloatArray,
+    dist: Distribution,
+    sample_weight: FloatArray | None,
+    random_state: RandomState,
+) -> tuple[Scale, Distribution]:
+    """Learn how the width of forecasts depends on x.
+
+    The features are X, if it is a table of numbers, the prediction, and the forecast's own
+    scale. "auto" compares one width for all, the forecast's own, and that of a forest on
+    absolute errors by their held-out CRPS after recalibration, and takes the simplest that no
+    other beats by more than noise explains.
+
+    Parameters
+    ----------
+    scale_estimator : "auto", regressor or None
+        None leaves the forecast as it is, and so does "auto" for forecasts that are neither
+        location-scale nor `Point`: their shape already depends on x. A regressor is fitted on
+        the absolute errors, whatever the forecast.
+    X : table of n rows
+    y : (n,) array
+    dist : Distribution of n rows
+        Forecasts by models that were not trained on these rows.
+    sample_weight : (n,) array, optional
+    random_state : None, int or numpy.random.Generator
+
+    Returns
+    -------
+    Scale
+        To apply to forecasts of new rows.
+    Distribution
+        The forecasts of these rows, each with a width that was learned without it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> from trueline.estimators._scale import learn_scale
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 1))
+    >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
+    >>> scale, honest = learn_scale("auto", X, y, tl.Point(np.zeros(500)), None, 0)
+    >>> scale.kind, scale.apply([[0.2], [0.8]], tl.Point([0.0, 0.0])).std().round(0)
+    ('learned', array([1., 4.]))
+    """
+    if scale_estimator is None:
+        return Scale("own", {}), dist
+    automatic = isinstance(scale_estimator, str)
+    if scale_estimator != "auto" if automatic else not _learns(scale_estimator):
+        raise ValueError(
+            f"scale_estimator is {scale_estimator!r}; expected 'auto', a regressor with fit and "
+            f"predict, or None."
+        )
+    error = np.abs(y - _centre(dist))
+    usual = float(np.average(error, weights=sample_weight))
+    rng = generator(random_state)
+    if not automatic:
+        if usual == 0.0:  # nothing to learn from a model that is never wrong
+            return Scale("own", {}), dist
+        return _by_regressor(scale_estimator, X, dist, error, usual, sample_weight, rng)
+    rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
+    if not isinstance(dist, LocationScale) or usual == 0.0 or rows < _FEWEST_ROWS:
+        return Scale("own", {}), dist
+    candidates: dict[str, tuple[Scale, Distribution]] = {}
+    if isinstance(dist, Point):
+        candidates["constant"] = Scale("own", {}), dist
+    else:
+        constant = Scale("constant", {}, usual)
+        candidates["constant"] = constant, constant.apply(X, dist)
+        candidates["own"] = Scale("own", {}), dist
+    candidates["learned"] = _by_forest(X, dist, error, usual, sample_weight, rng)
+    return _simplest(candidates, y, sample_weight, rng)
+
+
+def _by_forest(
+    X: Any,
+    dist: LocationScale,
+    error: FloatArray,
+    usual: float,
+    w: FloatArray | None,
+    rng: np.random.Generator,
+) -> tuple[Scale, Distribution]:
+    """Width by a forest; its out-of-bag predictions are honest."""
+    reads_x = _is_table(X)
+    features = _features(X if reads_x else None, dist)
+    trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
+    scale = Scale("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
+    return scale, scale.apply_out_of_bag(X, dist)
+
+
+def _by_regressor(
+    regressor: Any,
+    X: Any,
+    dist: Distribution,
+    error: FloatArray,
+    usual: float,
+    w: FloatArray | None,
+    rng: np.random.Generator,
+) -> tuple[Scale, Distribution]:
+    """Width by a given regressor, cross-fitted to be honest."""
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, cross_val_predict
+    from sklearn.utils.validation import has_fit_parameter
+
+    reads_x = _is_table(X)
+    features = _features(X if reads_x else None, dist)
+    weighted = w is not None and has_fit_parameter(regressor, "sample_weight")
+    params = {"sample_weight": w} if weighted else {}
+    if len(error) < 2:
+        width = np.full(len(error), usual)
+    else:
+        folds = KFold(min(_FOLDS, len(error)), shuffle=True, random_state=int(rng.integers(2**31)))
+        width = cross_val_predict(clone(regressor), features, error, cv=folds, params=params)
+    fitted = clone(regressor).fit(features, error, **params)
+    scale = Scale("learned", {}, _LEAST_SHARE * usual, fitted, reads_x)
+    return scale, _rescaled(dist, scale._positive(width))
+
+
+def _simplest(
+    candidates: dict[str, tuple[Scale, Distribution]],
+    y: FloatArray,
+    w: FloatArray | None,
+    rng: np.random.Generator,
+) -> tuple[Scale, Distribution]:
+    """Return the first candidate that no later one beats clearly."""
+    fold = rng.permutation(len(y)) % _FOLDS
+    losses = {name: _held_out_crps(y, dist, w, fold) for name, (_, dist) in candidates.items()}
+    names = list(candidates)
+    best = names[0]
+    for name in names[1:]:
+        gain, noise = _mean_and_error(losses[best] - losses[name], w)
+        if gain > _MARGIN * noise:
+            best = name
+    scale, honest = candidates[best]
+    crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
+    return Scale(scale.kind, crps, scale._width, scale._regression, scale._reads_x), honest
+
+
+def _held_out_crps(
+    y: FloatArray, dist: Distribution, w: FloatArray | None, fold: NDArray[np.int64]
+) -> FloatArray:
+    """CRPS of each row, recalibrated by the rows of the other folds, in the unit of y."""
+    s = dist._score(y[:, None])[:, 0]
+    out = np.empty(len(y))
+    for k in range(_FOLDS):
+        test = np.flatnonzero(fold == k)
+        train = np.flatnonzero(fold != k)
+        # The law itself rather than ``fit``, which would warn of ties that are no choice here.
+        law = Isotonic()._law(
+            collect(dist.score_kind, y, s[train], None if w is None else w[train])
+        )
+        out[test] = dist._take(test)._recalibrate(law)._crps(y[test, None])[:, 0]
+    return out
+
+
+def _mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
+    """Weighted mean of paired differences, and its standard error."""
+    share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
+    mean = float(share @ d)
+    return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
+
+
+def _learns(estimator: Any) -> bool:
+    return hasattr(estimator, "fit") and hasattr(estimator, "predict")
+
+
+def _is_table(X: Any) -> bool:
+    """Whether X is a table of numbers that trees can read."""
+    try:
+        as_features(X)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _centre(dist: Distribution) -> FloatArray:
+    return dist.loc if isinstance(dist, LocationScale) else dist.mean()
+
+
+def _features(X: Any, dist: Distribution) -> FloatArray:
+    """X, unless None, beside the prediction and the forecast's own scale, if it has one."""
+    columns = [] if X is None else [as_features(X)]
+    columns.append(_centre(dist)[:, None])
+    if not isinstance(dist, Point):
+        own = dist.scale if isinstance(dist, LocationScale) else dist.std()
+        columns.append(own[:, None])
+    return np.hstack(columns)
+
+
+def _rescaled(dist: Distribution, width: FloatArray) -> Distribution:
+    """Return the forecasts with the same centre and another width."""
+    match dist:
+        case StudentT():
+            return StudentT(dist.loc, width, dist.df)
+        case Laplace():
+            return Laplace(dist.loc, width)
+        case Logistic():
+            return Logistic(dist.loc, width)
+        case _:
+            # A Point has no law of its own; the map will give it the one that errors have.
+            return Normal(_centre(dist), width)

@@ -1,0 +1,108 @@
+"""Scorers: callables that cross-validation and searches take as ``scoring=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from trueline.estimators._predictive import predictive
+from trueline.metrics import calibration_error, crps, interval_score
+
+
+def neg_crps(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    """Negative mean CRPS of a model's forecasts: a scorer, greater is better.
+
+    Any fitted regressor can be scored, calibrated or not: what it says of its own uncertainty
+    is read as `CalibratedRegressor` reads it, and a model that says nothing is scored by its
+    absolute error.
+
+    Parameters
+    ----------
+    estimator : fitted regressor
+    X : (n, d) array-like
+    y : (n,) array-like
+    sample_weight : (n,) array-like, optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> import trueline as tl
+    >>> model = tl.CalibratedRegressor(BayesianRidge(), scale_estimator=None, random_state=0)
+    >>> search = GridSearchCV(model, {"method": ["isotonic", "scaling"]}, scoring=tl.neg_crps)
+    >>> search.fit(*load_diabetes(return_X_y=True)).best_params_
+    {'method': 'scaling'}
+    """
+    return -crps(y, predictive(estimator, X), sample_weight=sample_weight)
+
+
+def neg_calibration_error(
+    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Negative calibration error (Eq. 9) of a model's forecasts: a scorer, greater is better.
+
+    A forecast that is the same for every row may be perfectly calibrated: watch it, and choose
+    by `neg_crps`.
+
+    Parameters
+    ----------
+    estimator : fitted regressor
+    X : (n, d) array-like
+    y : (n,) array-like
+    sample_weight : (n,) array-like, optional
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> import trueline as tl
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(tl.neg_calibration_error(BayesianRidge().fit(X, y), X, y), 3)
+    -0.001
+    """
+    return -calibration_error(y, predictive(estimator, X), sample_weight=sample_weight)
+
+
+def neg_interval_score(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    coverage: float = 0.9,
+) -> float:
+    """Negative interval score of a model's central intervals: a scorer, greater is better.
+
+    Parameters
+    ----------
+    estimator : fitted regressor
+    X : (n, d) array-like
+    y : (n,) array-like
+    sample_weight : (n,) array-like, optional
+    coverage : float, default 0.9
+        ``functools.partial(neg_interval_score, coverage=0.5)`` is a scorer of another one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> import trueline as tl
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> round(tl.neg_interval_score(BayesianRidge().fit(X, y), X, y), 1)
+    -214.0
+    """
+    dist = predictive(estimator, X)
+    return -interval_score(y, dist, coverage, sample_weight=sample_weight)

@@ -1,0 +1,309 @@
+"""A map that depends on the features."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, NoReturn, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
+from trueline.distributions import Distribution, Quantiles
+from trueline.distributions._location_scale import LocationScale
+from trueline.recalibration._abstract import Recalibrator, check_kind
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._quantile_forest import (
+    QuantileForest,
+    as_features,
+    cross_fitted_quantiles,
+)
+from trueline.recalibration._scores import score_rows
+
+# With fewer rows a law given x would be read off a handful of scores.
+_FEWEST_ROWS = 20
+
+
+@runtime_checkable
+class QuantileLearner(Protocol):
+    """Anything that learns several quantiles of s given x."""
+
+    def fit(self, X: FloatArray, s: FloatArray) -> Any:
+        """Learn from features (n, d) and values (n,)."""
+
+    def predict_quantiles(self, X: FloatArray, levels: FloatArray) -> FloatArray:
+        """Return quantiles, (n, m)."""
+
+
+class Conditional(Recalibrator):
+    """R(s | x): the law of the score given the features, recalibrated.
+
+    One map for all rows makes a forecast calibrated on average. Where errors are larger,
+    skewed or biased for some x, a forecast can be sharper and just as calibrated: a learner
+    gives quantiles of the score given x, they become a `Quantiles` forecast, and an outer
+    `Isotonic` map, fitted on quantiles for rows that the learner did not see, keeps it
+    calibrated whatever the learner. The features are X and what the forecast says, its mean
+    and the logarithm of its standard deviation.
+
+    With fewer than 20 rows the outer map alone is used, with a warning.
+
+    Parameters
+    ----------
+    learner : object, optional
+        Has ``fit(X, s)`` and ``predict_quantiles(X, levels)``; by default a `QuantileForest`,
+        whose out-of-bag quantiles spare the cross-fitting that other learners need. It is
+        copied and not changed. Sample weights reach it if it is a `QuantileForest`.
+    n_levels : int, default 99
+        Quantiles of the score a row, at levels i / (n_levels + 1).
+    random_state : None, int or numpy.random.Generator
+        For the default learner, and for the folds of another.
+
+    Attributes
+    ----------
+    learner_ : object
+        The fitted learner.
+    outer_ : Isotonic
+        The fitted outer map.
+
+    Notes
+    -----
+    The quantiles of a forest have steps, so the density is rough: use this for intervals,
+    quantiles and the CRPS rather than for log scores. A state holds a learner, so it neither
+    merges nor becomes JSON.
+
+    Examples
+    --------
+    A point forecast whose errors are five times as large on one side:
+
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 1))
+    >>> y = rng.normal(size=2000) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
+    >>> R = tl.Conditional(random_state=0).fit(y, tl.Point(np.zeros(2000)), X=X)
+    >>> lower, upper = R.transform(tl.Point([0.0, 0.0]), X=[[0.2], [0.8]]).interval(0.9)
+    >>> bool(3.0 < (upper - lower)[1] / (upper - lower)[0] < 7.0)
+    True
+    """
+
+    learner_: Any
+    outer_: Isotonic
+
+    def __init__(
+        self,
+        learner: QuantileLearner | None = None,
+        n_levels: int = 99,
+        random_state: RandomState = None,
+    ) -> None:
+        self.learner = learner
+        self.n_levels = n_levels
+        self.random_state = random_state
+
+    def _check_params(self) -> None:
+        m = self.n_levels
+        if not isinstance(m, int | np.integer) or isinstance(m, bool) or m < 3:
+            raise ValueError(f"n_levels is {m!r}; expected an integer of 3 or more.")
+        if self.learner is not None and not isinstance(self.learner, QuantileLearner):
+            raise TypeError(
+                f"learner is {self.learner!r}; expected an object with fit(X, s) and "
+                f"predict_quantiles(X, levels), such as QuantileForest()."
+            )
+
+    def fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the law of the score given the features.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, by a model that was not trained on these rows.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : None
+            For `Grouped` only; a group can be a column of X.
+        X : (n, d) array-like
+            Features, numbers; NaN is allowed where the learner allows it.
+
+        Returns
+        -------
+        self
+        """
+        self._check_params()
+        _refuse_groups(groups)
+        outcome, s, w = score_rows(y, dist, sample_weight)
+        # The outer map explains what is wrong with scores that are not finite.
+        plain = Isotonic().fit(outcome, dist, sample_weight)
+        features = _features(X, dist)
+        self.n_features_in_ = features.shape[1] - 2
+        self.kind_ = dist.score_kind
+        self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
+        rows = len(s) if w is None else int(np.count_nonzero(w))
+        if rows < _FEWEST_ROWS:
+            warnings.warn(
+                f"{rows} rows are too few for a law of the score given x; one map serves all x. "
+                f"Fit on at least {_FEWEST_ROWS} rows.",
+                CalibrationWarning,
+                stacklevel=2,
+            )
+            self.learner_, self.outer_ = None, plain
+            return self
+        self.learner_, honest = self._learn(features, s, w)
+        self.outer_ = Isotonic().fit(outcome, self._conditional(dist, honest), sample_weight)
+        return self
+
+    def _learn(
+        self, features: FloatArray, s: FloatArray, w: FloatArray | None
+    ) -> tuple[Any, FloatArray]:
+        """Fit the learner; return it with quantiles for rows that it did not see."""
+        rng = generator(self.random_state)
+        if self.learner is None or isinstance(self.learner, QuantileForest):
+            forest = (
+                QuantileForest(random_state=rng)
+                if self.learner is None
+                else copy.deepcopy(self.learner)
+            )
+            forest.fit(features, s, w)
+            return forest, forest.out_of_bag_quantiles(self.levels_)
+
+        def held_out(train: Any, test: Any) -> FloatArray:
+            learner = copy.deepcopy(self.learner)
+            learner.fit(features[train], s[train])  # type: ignore[union-attr]
+            return self._quantiles(learner, features[test])
+
+        honest = cross_fitted_quantiles(held_out, len(s), len(self.levels_), rng)
+        learner = copy.deepcopy(self.learner)
+        learner.fit(features, s)
+        return learner, honest
+
+    def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
+        """Ask a learner, and check its answer."""
+        values = np.asarray(learner.predict_quantiles(features, self.levels_), dtype=np.float64)
+        expected = (len(features), len(self.levels_))
+        if values.shape != expected or not np.isfinite(values).all():
+            raise ValueError(
+                f"predict_quantiles of {type(learner).__name__} returned shape {values.shape}, "
+                f"{np.count_nonzero(~np.isfinite(values))} values not finite; expected finite "
+                f"quantiles of shape {expected}, one row a forecast, one column a level."
+            )
+        return values
+
+    def _conditional(self, dist: Distribution, scores: FloatArray) -> Quantiles:
+        """Return the forecast whose score has these quantiles."""
+        # Sorted here: that learners let quantiles cross is no news to the user.
+        return Quantiles(self.levels_, np.sort(dist._unscore(np.sort(scores, axis=1)), axis=1))
+
+    def transform(
+        self,
+        dist: Distribution,
+        groups: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+    ) -> Distribution:
+        """Return the recalibrated forecasts.
+
+        Parameters
+        ----------
+        dist : Distribution of n rows
+            Forecasts of the kind that the map was fitted on.
+        groups : None
+            For `Grouped` only.
+        X : (n, d) array-like
+            Their features, with the columns of ``fit``.
+
+        Returns
+        -------
+        Distribution
+        """
+        self._check_fitted()
+        _refuse_groups(groups)
+        check_kind(self, self.kind_, dist)
+        features = _features(X, dist)
+        if features.shape[1] - 2 != self.n_features_in_:
+            raise ValueError(
+                f"X has {features.shape[1] - 2} columns; expected {self.n_features_in_}, as at fit."
+            )
+        if self.learner_ is None:
+            return self.outer_.transform(dist)
+        scores = self._quantiles(self.learner_, features)
+        return self.outer_.transform(self._conditional(dist, scores))
+
+    def merge(self, other: Self) -> Self:
+        """Raise: learners do not merge. Fit on the rows of both.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import trueline as tl
+        >>> y, F, X = np.arange(30.0), tl.Point(np.zeros(30)), np.ones((30, 1))
+        >>> R = tl.Conditional().fit(y, F, X=X)
+        >>> R.merge(R)
+        Traceback (most recent call last):
+            ...
+        TypeError: a fitted Conditional does not merge, because it holds a learner. ...
+        """
+        self._check_fitted()
+        other._check_fitted()
+        _refuse("merge", "Fit one on the rows of both, or use Grouped, whose maps merge.")
+
+    def compress(self, max_knots: int) -> Self:
+        """Raise: a learner has no knots. A smaller learner is a smaller state."""
+        self._check_fitted()
+        _refuse("compress", "Give it a smaller learner, such as QuantileForest(n_estimators=50).")
+
+    @property
+    def compression_error_(self) -> float:
+        """Always 0: the state is never compressed."""
+        self._check_fitted()
+        return 0.0
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "outer_")
+
+    def _state(self) -> dict[str, Any]:
+        _refuse(
+            "become JSON",
+            "Keep it with pickle or skops where you trust the file, or use Isotonic or Grouped.",
+        )
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        _refuse("come from JSON", "Fit it again.")
+
+
+def _refuse(what: str, mend: str) -> NoReturn:
+    raise TypeError(f"a fitted Conditional does not {what}, because it holds a learner. {mend}")
+
+
+def _refuse_groups(groups: ArrayLike | None) -> None:
+    if groups is not None:
+        raise ValueError(
+            "Conditional takes no groups; give them as a column of X, as numbers, or use Grouped."
+        )
+
+
+def _features(X: ArrayLike | None, dist: Distribution) -> FloatArray:
+    """X beside what the forecast says: its centre and the logarithm of its spread."""
+    if X is None:
+        raise ValueError(
+            "X is missing; expected the features of each row, because Conditional learns the law "
+            "of the score given x: fit(y, dist, X=X) and transform(dist, X=X)."
+        )
+    a = as_features(X)
+    if len(a) != len(dist):
+        raise ValueError(f"X has {len(a)} rows but dist has {len(dist)}; expected the same number.")
+    if isinstance(dist, LocationScale):
+        # The law is common to all rows, and its moments may be infinite.
+        centre, spread = dist.loc, dist.scale
+    else:
+        centre, spread = dist.mean(), dist.std()
+    with np.errstate(divide="ignore"):
+        log_spread = np.log(spread)
+    told = np.column_stack([centre, log_spread])
+    return np.hstack([a, np.nan_to_num(told, posinf=1e30, neginf=-1e30)])

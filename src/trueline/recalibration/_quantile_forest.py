@@ -1,0 +1,377 @@
+"""A forest that gives quantiles, and honest ones for the rows it was fitted on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import (
+    FloatArray,
+    NotFittedError,
+    RandomState,
+    generator,
+    increasing_levels,
+    vector,
+    weights,
+)
+
+if TYPE_CHECKING:
+    from sklearn.tree import DecisionTreeRegressor
+
+Features = NDArray[np.float32]
+Counts = NDArray[np.intp]
+
+# Numbers held at a time, which bounds memory whatever the number of rows.
+_BLOCK = 1 << 20
+# Rows drawn for one tree at most: more would make trees deeper, not quantiles better.
+_MOST_DRAWN = 20_000
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+class BaggedTrees:
+    """Regression trees on bootstrap draws, with the draws kept.
+
+    scikit-learn's forests take sample weights in ways that differ between releases and keep
+    the draws to themselves. Here a row is drawn in proportion to its weight, so that one
+    without weight is never there, and which trees saw a row is known.
+
+    Fewer trees, about a third, are out-of-bag for a row of the fit. A mean over all trees would
+    be less noisy than theirs, and what is calibrated on the one too wide for the other, so new
+    rows ask as many trees as a row of the fit does on average: ``asked``.
+    """
+
+    asked: int
+
+    def __init__(
+        self,
+        n_estimators: int,
+        min_samples_leaf: int,
+        max_features: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.rng = rng
+        self.trees: list[DecisionTreeRegressor] = []
+        # A bit a row and tree: numbers would be most of the memory of a forest on many rows.
+        self._drawn: list[NDArray[np.uint8]] = []
+
+    def fit(
+        self,
+        X: Features,
+        target: FloatArray,
+        w: FloatArray | None,
+        note: Callable[[Any, Counts], None] | None = None,
+    ) -> Self:
+        """Grow the trees; `note` is told of each, and how often it drew each row."""
+        from sklearn.tree import DecisionTreeRegressor
+
+        n = len(target)
+        chance = None if w is None else w / w.sum()
+        unseen = 0.0
+        for _ in range(self.n_estimators):
+            drawn = self.rng.choice(n, min(n, _MOST_DRAWN), p=chance)
+            counts = np.bincount(drawn, minlength=n)
+            tree = DecisionTreeRegressor(
+                min_samples_leaf=self.min_samples_leaf,
+                max_features=self.max_features,
+                random_state=int(self.rng.integers(2**31)),
+            )
+            rows = np.flatnonzero(counts)
+            tree.fit(X[rows], target[rows], sample_weight=counts[rows].astype(np.float64))
+            self.trees.append(tree)
+            self._drawn.append(np.packbits(counts > 0))
+            unseen += float(np.average(counts == 0, weights=w))
+            if note is not None:
+                note(tree, counts)
+        self.asked = max(round(unseen), 1)
+        return self
+
+    def saw(self, t: int, n: int) -> NDArray[np.bool_]:
+        """Whether tree t drew each of the n rows of the fit."""
+        return np.unpackbits(self._drawn[t], count=n).astype(bool)
+
+    def predict(self, X: Features) -> FloatArray:
+        """Mean over as many trees as a row of the fit has out-of-bag, (n,)."""
+        total = np.zeros(len(X))
+        # Tree by tree, so that a row's sum does not depend on the rows beside it.
+        for tree in self.trees[: self.asked]:
+            total += tree.tree_.predict(X).ravel()
+        return total / self.asked
+
+    def predict_out_of_bag(self, X: Features) -> tuple[FloatArray, NDArray[np.intp]]:
+        """Mean over the trees that did not see the row, and how many those are."""
+        total = np.zeros(len(X))
+        unseen = np.zeros(len(X), dtype=np.intp)
+        for t, tree in enumerate(self.trees):
+            rows = np.flatnonzero(~self.saw(t, len(X)))
+            if len(rows):
+                total[rows] += tree.tree_.predict(X[rows]).ravel()
+                unseen[rows] += 1
+        return total / np.maximum(unseen, 1), unseen
+
+
+class QuantileForest:
+    """Quantiles given x, from the values that share a leaf with x.
+
+    Each leaf of each tree keeps a few equally spaced quantiles of the values in it; those of
+    all leaves that a row falls into, pooled, are a sample of the law given x, whose quantiles
+    are read off (Meinshausen, 2006, "Quantile Regression Forests", JMLR 7). For the rows of
+    the fit, `out_of_bag_quantiles` asks only trees that did not see the row, about a third of
+    them; new rows ask as many trees, so that the quantiles of both are equally good.
+
+    Parameters
+    ----------
+    n_estimators : int, default 300
+        Trees.
+    min_samples_leaf : int, default 5
+        Rows in a leaf, at least.
+    max_features : float, default 1/3
+        Share of the features that each split looks at.
+    n_leaf_values : int, default 8
+        Quantiles kept in a leaf.
+    random_state : None, int or numpy.random.Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.recalibration import QuantileForest
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(2000, 1))
+    >>> s = rng.normal(size=2000) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
+    >>> forest = QuantileForest(random_state=0).fit(X, s)
+    >>> low, high = forest.predict_quantiles([[0.2], [0.8]], [0.1, 0.9]).T
+    >>> bool(3.0 < (high - low)[1] / (high - low)[0] < 8.0)
+    True
+    """
+
+    _trees: BaggedTrees
+    _X: Features
+    _s: FloatArray
+    _w: FloatArray | None
+    _leaves: list[tuple[NDArray[np.intp], FloatArray]]
+
+    def __init__(
+        self,
+        n_estimators: int = 300,
+        min_samples_leaf: int = 5,
+        max_features: float = 1 / 3,
+        n_leaf_values: int = 8,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.n_leaf_values = n_leaf_values
+        self.random_state = random_state
+
+    def __repr__(self) -> str:
+        """Return the constructor call, with the parameters that are not at their defaults."""
+        defaults = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in defaults.items()
+            if getattr(self, name) != parameter.default
+        ]
+        return f"QuantileForest({', '.join(shown)})"
+
+    def fit(self, X: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the trees and fill their leaves.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+            Features; NaN is a value of its own.
+        s : (n,) array-like
+        sample_weight : (n,) array-like, optional
+            Rows are drawn in proportion to it.
+
+        Returns
+        -------
+        self
+        """
+        for name in ("n_estimators", "min_samples_leaf", "n_leaf_values"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} is {value!r}; expected an integer of 1 or more.")
+        if not 0.0 < self.max_features <= 1.0:
+            raise ValueError(
+                f"max_features is {self.max_features!r}; expected a share of the features, "
+                f"above 0 and up to 1."
+            )
+        self._s = vector(s, "s")
+        self._X = tree_features(X)
+        if len(self._X) != len(self._s):
+            raise ValueError(
+                f"X has {len(self._X)} rows but s has {len(self._s)}; expected the same number."
+            )
+        self._w = weights(sample_weight, len(self._s))
+        grow = BaggedTrees(
+            int(self.n_estimators),
+            int(self.min_samples_leaf),
+            float(self.max_features),
+            generator(self.random_state),
+        )
+        order = np.argsort(self._s, kind="stable")
+        leaves: list[tuple[NDArray[np.intp], FloatArray]] = []
+        self._trees = grow.fit(
+            self._X,
+            self._s,
+            self._w,
+            lambda tree, counts: leaves.append(self._fill(tree, counts, order)),
+        )
+        self._leaves = leaves
+        return self
+
+    def _fill(
+        self, tree: Any, counts: Counts, order: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], FloatArray]:
+        """Row of each node in the table of leaf values, and that table."""
+        rows = np.repeat(order, counts[order])
+        node = tree.tree_.apply(self._X[rows])
+        by_leaf = np.argsort(node, kind="stable")
+        leaf, start, size = np.unique(node[by_leaf], return_index=True, return_counts=True)
+        share = (np.arange(self.n_leaf_values) + 0.5) / self.n_leaf_values
+        place = start[:, None] + (share * size[:, None]).astype(np.intp)
+        row_of = np.full(tree.tree_.node_count, -1, dtype=np.intp)
+        row_of[leaf] = np.arange(len(leaf))
+        return row_of, self._s[rows][by_leaf][place]
+
+    def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> FloatArray:
+        """Quantiles of new rows.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        levels : (m,) array-like
+            Increasing, in (0, 1).
+
+        Returns
+        -------
+        ndarray, (n, m)
+        """
+        self._check_fitted()
+        features = tree_features(X)
+        if features.shape[1] != self._X.shape[1]:
+            raise ValueError(
+                f"X has {features.shape[1]} columns; expected {self._X.shape[1]}, as at fit."
+            )
+        return self._read(features, increasing_levels(levels, "levels"))
+
+    def out_of_bag_quantiles(self, levels: ArrayLike) -> FloatArray:
+        """Quantiles of the rows of the fit, each from the trees that did not see it.
+
+        A row that every tree saw, which happens with a handful of rows or trees, gets the
+        quantiles of all rows.
+
+        Parameters
+        ----------
+        levels : (m,) array-like
+            Increasing, in (0, 1).
+
+        Returns
+        -------
+        ndarray, (n, m)
+        """
+        self._check_fitted()
+        return self._read(self._X, increasing_levels(levels, "levels"), out_of_bag=True)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "_leaves"):
+            raise NotFittedError("QuantileForest is not fitted: call fit(X, s) first.")
+
+    def _read(self, X: Features, q: FloatArray, *, out_of_bag: bool = False) -> FloatArray:
+        asked = len(self._trees.trees) if out_of_bag else self._trees.asked
+        trees, r = self._trees.trees[:asked], int(self.n_leaf_values)
+        out = np.empty((len(X), len(q)))
+        for rows in _blocks(len(X), len(trees) * r):
+            block = X[rows]
+            values = np.empty((len(block), len(trees), r))
+            size = np.full(len(block), len(trees) * r)
+            for t, tree in enumerate(trees):
+                row_of, table = self._leaves[t]
+                values[:, t] = table[row_of[tree.tree_.apply(block)]]
+                if out_of_bag:
+                    seen = self._trees.saw(t, len(X))[rows]
+                    # Infinities sort behind the values that count.
+                    values[seen, t] = np.inf
+                    size -= r * seen
+            flat = values.reshape(len(block), -1)
+            flat.sort(axis=1)
+            out[rows] = _sorted_quantiles(flat, size, q)
+            if not size.all():
+                out[rows][size == 0] = _weighted_quantiles(self._s, self._w, q)
+        return out
+
+
+def as_features(X: Any) -> FloatArray:
+    """Convert a table of numbers to float64, (n, d); NaN stands for what is missing."""
+    if hasattr(X, "toarray"):
+        raise TypeError("X is sparse; expected a dense table. Convert it with X.toarray().")
+    try:
+        a = np.asarray(X)
+        if a.dtype.kind not in "biufO":
+            raise TypeError
+        a = a.astype(np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "X holds what is no number; expected a table of numbers. Encode strings, categories "
+            "and dates first, or leave those columns out."
+        ) from None
+    if a.ndim != 2 or a.size == 0:
+        raise ValueError(f"X has shape {a.shape}; expected (n, d), one row a forecast.")
+    return a
+
+
+def tree_features(X: Any) -> Features:
+    """Convert a table of numbers to what trees read."""
+    return np.ascontiguousarray(np.clip(as_features(X), -_LARGEST, _LARGEST), dtype=np.float32)
+
+
+def cross_fitted_quantiles(
+    predict: Callable[[NDArray[np.intp], NDArray[np.intp]], FloatArray],
+    n: int,
+    m: int,
+    rng: np.random.Generator,
+    folds: int = 5,
+) -> FloatArray:
+    """Quantiles of n rows, each by a learner that was fitted without it.
+
+    ``predict(train, test)`` fits on some rows and returns the quantiles of others.
+    """
+    fold = rng.permutation(n) % folds
+    out = np.empty((n, m))
+    for k in range(folds):
+        test = np.flatnonzero(fold == k)
+        out[test] = predict(np.flatnonzero(fold != k), test)
+    return out
+
+
+def _blocks(n: int, width: int) -> Iterator[slice]:
+    """Slices of so many rows that `width` numbers a row fit a block."""
+    step = max(_BLOCK // width, 1)
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def _sorted_quantiles(values: FloatArray, size: NDArray[np.intp], q: FloatArray) -> FloatArray:
+    """Quantiles of the first `size` values of each sorted row, linear between ranks."""
+    last = np.maximum(size - 1, 0)[:, None]
+    at = np.clip(size[:, None] * q - 0.5, 0.0, last)
+    low = at.astype(np.intp)
+    below = np.take_along_axis(values, low, axis=1)
+    above = np.take_along_axis(values, np.minimum(low + 1, last), axis=1)
+    with np.errstate(invalid="ignore"):
+        return below + (at - low) * (above - below)
+
+
+def _weighted_quantiles(s: FloatArray, w: FloatArray | None, q: FloatArray) -> FloatArray:
+    """Quantiles of all values."""
+    order = np.argsort(s)
+    total = np.cumsum(np.ones_like(s) if w is None else w[order])
+    return s[order][np.searchsorted(total, q * total[-1])]

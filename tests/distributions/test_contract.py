@@ -1,0 +1,23 @@
+"""Every distribution, and every recalibrated form of it, keeps the contract."""
+
+import inspect
+
+import pytest
+
+import trueline as tl
+from tests.contracts.distribution import check_distribution
+from tests.distributions.cases import BASES, FORMS
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("base", BASES)
+def test_contract(base, form):
+    dist = FORMS[form](BASES[base]())
+    quadrature = base.startswith(("mixture", "stacked, normal"))
+    check_distribution(dist, tolerance=1e-6 if quadrature else 1e-8)
+
+
+def test_no_public_class_is_left_out():
+    public = {getattr(tl, name) for name in tl.__all__ if inspect.isclass(getattr(tl, name))}
+    distributions = {c for c in public if issubclass(c, tl.Distribution)} - {tl.Distribution}
+    assert distributions <= {type(make()) for make in BASES.values()}

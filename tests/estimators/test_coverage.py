@@ -1,0 +1,123 @@
+"""Intervals hold as often as they say.
+
+With a `FrozenEstimator` and rows that it has not seen, the law is exact: of m fresh rows the
+number at or below the k-th of n calibration scores is Beta-binomial(m, k, n + 1 - k), and the
+quantile at level q lies between the scores k = floor(q (n + 1)) and k + 1. Cross-fitted models
+have no such law, and are held to within 1 point below and 3 points above, averaged over sets.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from trueline.estimators import CalibratedRegressor
+
+COVERAGES = np.array([0.5, 0.8, 0.9, 0.95])
+LEVELS = np.sort(np.concatenate([(1 - COVERAGES) / 2, (1 + COVERAGES) / 2]))
+BASES = {
+    "bayes": BayesianRidge(),
+    "linear": LinearRegression(),
+    "forest": RandomForestRegressor(20, min_samples_leaf=3, random_state=0),
+    "boosting": HistGradientBoostingRegressor(max_iter=30, random_state=0),
+    "pipeline": make_pipeline(StandardScaler(), LinearRegression()),
+}
+SETS = ["diabetes", "heteroscedastic", "heavy tails", "counts"]
+
+
+def made_set(name, n, rng):
+    X = rng.normal(size=(n, 4))
+    signal = 2.0 * X[:, 0] + X[:, 1]
+    match name:
+        case "heteroscedastic":
+            return X, signal + np.exp(X[:, 2]) * rng.normal(size=n)
+        case "heavy tails":
+            return X, signal + rng.standard_t(2, size=n)
+        case _:
+            return X, rng.poisson(np.exp(0.3 * signal)).astype(float)
+
+
+def split_set(name, seed):
+    """Rows to fit on and fresh ones: half of diabetes each, or 1,000 and 4,000 made ones."""
+    if name == "diabetes":
+        X, y = load_diabetes(return_X_y=True)
+        return train_test_split(X, y, test_size=0.5, random_state=seed)
+    X, y = made_set(name, 5000, np.random.default_rng([seed, SETS.index(name)]))
+    return X[:1000], X[1000:], y[:1000], y[1000:]
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("name", ["heteroscedastic", "heavy tails"])
+def test_the_exact_law_of_a_frozen_model(name, base):
+    n = m = 2000
+    rng = np.random.default_rng(7)
+    trained = BASES[base].fit(*made_set(name, 300, rng))
+    model = CalibratedRegressor(FrozenEstimator(trained), scale_estimator=None)
+    model.fit(*made_set(name, n, rng))
+    X, y = made_set(name, m, rng)
+    counts = (y[:, None] <= model.predict_quantiles(X, LEVELS)).sum(axis=0)
+    # All cases together fail a correct map with a probability of one in a thousand.
+    share = 0.001 / (len(BASES) * 2 * len(LEVELS) * 2)
+    for level, count in zip(LEVELS, counts, strict=True):
+        k = int(np.floor(level * (n + 1)))
+        too_few = betabinom.cdf(count, m, k, n + 1 - k)
+        too_many = betabinom.sf(count - 1, m, k + 1, n - k)
+        assert min(too_few, too_many) > share, f"{count} of {m} below the {level}"
+
+
+def held(dist, y):
+    """Share of outcomes in the central interval of each coverage, without its quantiles.
+
+    An outcome is at or above the quantile at level q exactly if cdf(y) >= q, and at or below it
+    if P(Y < y) < q; a mixture's CDF costs far less than its quantiles.
+    """
+    at_most, less = dist.cdf(y), dist._cdf_left(y[:, None])[:, 0]
+    tail = 0.5 * (1.0 - COVERAGES)
+    return ((at_most[:, None] >= tail) & (less[:, None] < 1.0 - tail)).mean(axis=0)
+
+
+def test_counting_by_the_cdf_is_counting_by_the_interval():
+    X, X_new, y, y_new = split_set("counts", 0)
+    dist = CalibratedRegressor(BASES["linear"], random_state=0).fit(X, y).predict_dist(X_new)
+    lower, upper = dist.interval(COVERAGES)
+    inside = (lower <= y_new[:, None]) & (y_new[:, None] <= upper)
+    np.testing.assert_array_equal(held(dist, y_new), inside.mean(axis=0))
+
+
+# A mixture is wider than its parts (Gneiting and Ranjan, 2013, doi:10.1214/13-EJS823), the more
+# the models of the folds differ: trees grown on few rows differ most.
+@pytest.mark.filterwarnings("ignore::trueline.CalibrationWarning")
+@pytest.mark.parametrize("ensemble", [False, True], ids=["pooled", "ensemble"])
+@pytest.mark.parametrize("base", ["linear", "forest", "boosting"])
+def test_cross_fitted_models_on_average_over_sets(base, ensemble):
+    off = []
+    for name in SETS:
+        # Chance moves the coverage of 221 rows of diabetes more than that of thousands.
+        for seed in range(4 if name == "diabetes" else 2):
+            X, X_new, y, y_new = split_set(name, seed)
+            model = CalibratedRegressor(BASES[base], ensemble=ensemble, random_state=seed)
+            cover = held(model.fit(X, y).predict_dist(X_new), y_new)
+            off.append((cover - COVERAGES) / (4 if name == "diabetes" else 2))
+    off = np.sum(off, axis=0) / len(SETS)
+    trees = base in ("forest", "boosting")
+    assert (off >= -0.01).all(), off
+    assert (off <= (0.05 if ensemble and trees else 0.03)).all(), off
+
+
+def test_groups_are_calibrated_each():
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(4000, 2)), rng.choice(["calm", "wild"], size=4000)
+    y = X[:, 0] + rng.normal(size=4000) * np.where(group == "wild", 5.0, 1.0)
+    old, new = np.arange(2000), np.arange(2000, 4000)
+    model = CalibratedRegressor(LinearRegression(), method="grouped", scale_estimator=None)
+    model.fit(X[old], y[old], groups=group[old])
+    lower, upper = model.predict_interval(X[new], 0.9, groups=group[new])
+    inside = (lower <= y[new]) & (y[new] <= upper)
+    for name in ("calm", "wild"):
+        assert abs(inside[group[new] == name].mean() - 0.9) < 0.03
