@@ -163,10 +163,10 @@ def check_cdf_and_ppf(dist: tl.Distribution) -> None:
 
     hair = hair_of(y)
     # y is exact to a rounding, so an atom may be missed by a hair. The CDF is as exact as that.
-    assert (dist.cdf(y + hair) >= LEVELS - 1e-13).all(), "cdf(ppf(q)) < q"
-    assert (dist.cdf(y - hair) <= LEVELS + 1e-13).all(), "a smaller y has cdf(y) >= q"
+    assert (dist.cdf(y + hair) >= LEVELS - 1e-10).all(), "cdf(ppf(q)) < q"
+    assert (dist.cdf(y - hair) <= LEVELS + 1e-10).all(), "a smaller y has cdf(y) >= q"
     smooth = ~has_atoms(dist)
-    slack = 1e-12 + np.abs(dist.cdf(y + hair) - dist.cdf(y - hair))
+    slack = 1e-10 + np.abs(dist.cdf(y + hair) - dist.cdf(y - hair))
     error = np.abs(dist.cdf(y) - LEVELS)
     assert (error <= slack)[smooth].all(), "cdf(ppf(q)) is not q"
     np.testing.assert_array_equal(dist.median(), dist.ppf(0.5))

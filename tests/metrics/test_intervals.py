@@ -22,7 +22,18 @@ def test_the_ends_of_the_interval_are_inside():
     F = tl.Samples([[0.0, 1.0, 2.0, 3.0]] * 2)
     lower, upper = F.interval(0.5)
     assert tl.coverage([lower[0], upper[0]], F, 0.5) == 1.0
-    assert tl.coverage([np.nextafter(lower[0], -9), np.nextafter(upper[0], 9)], F, 0.5) == 0.0
+    assert tl.coverage([lower[0] - 1e-14, upper[0] + 1e-14], F, 0.5) == 0.0
+
+
+def test_an_interval_that_ends_at_a_count_holds_that_count():
+    # loc + scale * ((y - loc) / scale) may differ from y in its last digit.
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(3.0, size=4000).astype(float)
+    for loc, scale in zip(rng.uniform(0, 5, 50), rng.uniform(0.1, 3, 50), strict=True):
+        F = tl.Normal(np.full(4000, loc), scale)
+        with pytest.warns(tl.CalibrationWarning, match="tied"):
+            G = tl.Isotonic().fit(counts, F).transform(F)
+        assert tl.coverage(counts, G, 0.5) >= 0.5
 
 
 def test_coverage_is_counted_as_the_definition_says(case):

@@ -132,7 +132,7 @@ class Quadrature:
         for rows, _, table in self._blocks():
             centred = table._replace(y=table.y - _mean(table, self._unit)[:, None])
             area = _integrate(*_panels(centred), self._unit, 1, square=True).sum(axis=1)
-            out[rows] = centred.y[:, -1] ** 2 - area
+            out[rows] = np.maximum(centred.y[:, -1] ** 2 - area, 0.0)
         return out
 
     def crps(self, y: FloatArray) -> FloatArray:

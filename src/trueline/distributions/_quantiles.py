@@ -182,7 +182,8 @@ class Interpolated(Distribution):
         w = (self.values - self.values[:, :1]) - self._offset()[:, None]
         w = np.concatenate([w[:, :1], w], axis=1)
         k = self._rises
-        return (w * w) @ pieces.mass + 2.0 * (w * k) @ pieces.first + (k * k) @ pieces.second
+        var = (w * w) @ pieces.mass + 2.0 * (w * k) @ pieces.first + (k * k) @ pieces.second
+        return np.maximum(var, 0.0)
 
     def _crps(self, y: FloatArray) -> FloatArray:
         # 2 (integral of G below y) - y + mean - (integral of G (1 - G)).

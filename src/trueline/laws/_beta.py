@@ -10,6 +10,7 @@ from scipy.special import expit, log_expit, log_ndtr
 
 from trueline._validation import FloatArray
 from trueline.laws._normal import LOG_SQRT_2PI
+from trueline.laws._search import solve_increasing
 from trueline.laws._tabulated import TabulatedLaw
 
 _FARTHEST = 1e150
@@ -55,7 +56,12 @@ class BetaLaw(TabulatedLaw):
 
     @cached_property
     def _breaks(self) -> FloatArray:
-        # logit R <= c + (a + b) max(t, ...) is -50 at the latest where a log Phi(t) is.
-        reach = np.sqrt(2.0 * (60.0 + abs(self.c)) / np.array([self.a, self.b])) + 2.0
-        t = np.linspace(-reach[0], reach[1], 257)
-        return self.shift + self.scale * t
+        # Evenly spaced in logit, so that a steep law is resolved as well as a flat one.
+        target = np.linspace(-60.0, 60.0, 257)
+        start = np.full_like(target, self.shift)
+        return solve_increasing(
+            lambda z, wanted: self._logit(z) - wanted,
+            start - self.scale,
+            start + self.scale,
+            args=(target,),
+        )

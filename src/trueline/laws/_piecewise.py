@@ -147,7 +147,9 @@ class PiecewiseLaw(ScoreLaw):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(rise > 0, (q - self.right[previous]) / rise, 1.0)
         share = np.clip(share, 0.0, 1.0)
+        # Rounding in a long step may overshoot a knot far closer to zero.
         z = self.knots[previous] + share * (self.knots[j] - self.knots[previous])
+        z = np.clip(z, self.knots[previous], self.knots[j])
         z = np.asarray(np.where(q > self.left[j], self.knots[j], z))
         (low, high), (lower, upper) = self._masses, self.tails
         below, above = q < low, q > self.right[-1]

@@ -22,6 +22,10 @@ _LARGEST_BLOCK = 1 << 20
 # Sorted queries searched together, within the few knots that lie between the first and last.
 _RUN = 2048
 
+# Neighbouring floats are 1.1e-16 to 2.2e-16 apart: a smaller tolerance is never met. Below
+# fatol a normal score is 0, because the probability beside 1/2 has no more digits.
+_XRTOL = 3e-16
+_FATOL = 1e-16
 # Beyond this a bracket no longer grows: the root is past the largest float.
 _LARGEST = 1e307
 
@@ -102,10 +106,10 @@ def solve_increasing(
             f,
             found.bracket,
             args=args,
-            tolerances={"xatol": 0.0, "xrtol": 2e-16, "fatol": 0.0, "frtol": 0.0},
+            tolerances={"xatol": 0.0, "xrtol": _XRTOL, "fatol": _FATOL, "frtol": 0.0},
             maxiter=200,
         )
-        x = np.where(root.f_x < 0, root.bracket[1], root.x)
+        x = np.where(root.f_x < -_FATOL, root.bracket[1], root.x)
         lost = ~(np.abs(x) < _LARGEST)
         if lost.any():
             x[lost] = np.where(f(upper, *args)[lost] < 0, np.inf, -np.inf)

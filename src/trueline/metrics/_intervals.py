@@ -12,6 +12,9 @@ from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import mean
 
+# A few units in the last place.
+_ROUNDING = 1e-15
+
 
 @overload
 def coverage(
@@ -75,6 +78,9 @@ def miss_rows(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray
     """Distance by which each outcome misses its interval; 0 exactly where it is inside."""
     miss = lower - y
     np.maximum(miss, y - upper, out=miss)
+    # A bound at an outcome seen before, such as a count, comes back from its score within a
+    # rounding of it; that is no miss.
+    miss[miss <= _ROUNDING * np.abs(y)] = 0.0
     return np.maximum(miss, 0.0, out=miss)
 
 

@@ -141,6 +141,7 @@ class Recalibrator(ABC):
         >>> tl.Grouped(tl.Isotonic()).set_params(recalibrator__finite_sample=False)
         Grouped(recalibrator=Isotonic(finite_sample=False))
         """
+        self._settle()
         for name, value in params.items():
             outer, _, inner = name.partition("__")
             if outer not in self._param_names():
@@ -159,6 +160,9 @@ class Recalibrator(ABC):
             else:
                 setattr(self, outer, value)
         return self
+
+    def _settle(self) -> None:  # noqa: B027  # nothing is left to compute unless a class is lazy
+        """Compute what was left for later, before a parameter changes."""
 
     def _unfitted_copy(self) -> Self:
         return type(self)(**self.get_params(deep=False))
@@ -207,6 +211,10 @@ class Pooled(Recalibrator):
         return self._fitted_law
 
     _fitted_law: ScoreLaw | None = None
+
+    def _settle(self) -> None:
+        if self._is_fitted():
+            _ = self.law_
 
     def fit(
         self,
