@@ -204,7 +204,7 @@ def levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:
     if not inside.all():
         worst = np.atleast_1d(a)[~np.atleast_1d(inside)][0]
         bounds = "[0, 1]" if closed else "(0, 1)"
-        hint = " Write 90% as 0.9." if 1 < worst <= 100 else ""
+        hint = f" Write {worst:g}% as {worst / 100:g}." if 2 <= worst <= 100 else ""
         raise ValueError(f"{name} holds {worst}; expected levels in {bounds}.{hint}")
     return a
 

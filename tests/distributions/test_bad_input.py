@@ -203,7 +203,7 @@ CASES = [
     (
         lambda: tl.Quantiles([10, 90], [[1.0, 2.0]]),
         ValueError,
-        "levels holds 10.0; expected levels in (0, 1). Write 90% as 0.9.",
+        "levels holds 10.0; expected levels in (0, 1). Write 10% as 0.1.",
     ),
     (
         lambda: tl.Quantiles([0.5], [[1.0]]),

@@ -170,7 +170,7 @@ BAD_LEVELS = [
             "Sort them, with their values, and drop repeats."
         ),
     ),
-    ([0.1, 1.1], "levels holds 1.1; expected levels in [0, 1]. Write 90% as 0.9."),
+    ([0.1, 1.1], "levels holds 1.1; expected levels in [0, 1]."),
     ([-0.1, 0.1], "levels holds -0.1; expected levels in [0, 1]."),
     ([], "levels is empty; expected at least one level."),
 ]
@@ -229,7 +229,7 @@ def test_numbers_of_bins(n_bins):
 
 def test_confidence():
     assert message(ValueError, tl.calibration_curve, Y, F, confidence=95) == (
-        "confidence holds 95.0; expected levels in (0, 1). Write 90% as 0.9."
+        "confidence holds 95.0; expected levels in (0, 1). Write 95% as 0.95."
     )
 
 

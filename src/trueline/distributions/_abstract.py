@@ -22,6 +22,7 @@ from trueline._validation import (
     levels,
 )
 from trueline.laws import NormalLaw, ScoreLaw
+from trueline.laws._normal import LOG_SQRT_2PI
 from trueline.laws._search import normal_score
 
 Rows = NDArray[np.intp]
@@ -113,6 +114,10 @@ class Distribution(ABC):
 
     def _score(self, y: FloatArray) -> FloatArray:
         return normal_score(self._logcdf(y), self._logsf(y))
+
+    def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray:
+        """Log of ds/dy, which is f(y) / phi(s), at values with these scores."""
+        return self._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         return self._ppf(ndtr(s))

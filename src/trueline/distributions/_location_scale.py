@@ -234,8 +234,8 @@ class StudentT(LocationScale):
     scale : (n,) array-like or scalar
         Scales, above 0; not the standard deviations.
     df : (n,) array-like or scalar
-        Degrees of freedom, above 0. The mean and the CRPS are infinite up to 1, the
-        variance up to 2.
+        Degrees of freedom, above 0. The variance is infinite up to 2, the mean up to 1, the
+        CRPS up to one half.
 
     Examples
     --------

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray
 from trueline.distributions._abstract import Distribution, Rows
 from trueline.laws import ScoreLaw
-from trueline.laws._normal import LOG_SQRT_2PI
 
 # Normal scores at which the base is tabulated, and the geometric steps on from the last of
 # them to where the recalibrated mass ends.
@@ -81,7 +80,7 @@ class Quadrature:
     def _tabulate(self, base: Distribution, y: FloatArray) -> _Table:
         s = base._score(y)
         with np.errstate(over="ignore"):
-            rise = np.exp(-0.5 * s * s - LOG_SQRT_2PI - base._logpdf(y))
+            rise = np.exp(-base._log_slope(y, s))
         return _Table(y, s, rise, self.law.cdf(s), (self.law.moments(s, 1), self.law.moments(s, 2)))
 
     def _edges(self, base: Distribution) -> FloatArray:

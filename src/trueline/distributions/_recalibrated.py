@@ -8,7 +8,6 @@ from trueline._validation import FloatArray
 from trueline.distributions._abstract import Distribution, Rows
 from trueline.distributions._quadrature import Quadrature
 from trueline.laws import ScoreLaw
-from trueline.laws._normal import LOG_SQRT_2PI
 
 
 class Recalibrated(Distribution):
@@ -55,9 +54,9 @@ class Recalibrated(Distribution):
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         s = self._score(y)
-        # ds/dy = f(y) / phi(s); where even the score has run out there is no density left.
+        # Where even the score has run out there is no density left.
         with np.errstate(invalid="ignore"):
-            out = self.law.logpdf(s) + self.base._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
+            out = self.law.logpdf(s) + self.base._log_slope(y, s)
         return np.where(np.isinf(s), -np.inf, out)
 
     def _ppf(self, q: FloatArray) -> FloatArray:

@@ -21,7 +21,8 @@ class Samples(Distribution):
     (divided by k) and CRPS are theirs. Steps have no density and no useful score, so
     ``pdf``, ``logpdf`` and ``score`` are those of the continuous curve through the sorted
     draws at levels (i - 1/2) / k, whose normal score is linear in between and outside.
-    Recalibrated samples are continuous.
+    Recalibrated samples are continuous. A row whose draws are all equal has no width of its own,
+    and its score counts in billionths of the value: give such forecasts as `Point` instead.
 
     Parameters
     ----------

@@ -99,6 +99,12 @@ class Stacked(Distribution):
     def _unscore(self, s: FloatArray) -> FloatArray:
         return self._gather(lambda part, a: part._unscore(a), s)
 
+    def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray:
+        out = np.empty((len(self), y.shape[1]))
+        for part, r in zip(self.parts, self.rows, strict=True):
+            out[r] = part._log_slope(y if y.shape[0] == 1 else y[r], s[r])
+        return out
+
     def _mean(self) -> FloatArray:
         return self._gather(lambda part, _: part._mean()[:, None], np.empty((1, 1)))[:, 0]
 

@@ -154,7 +154,12 @@ class Grouped(Recalibrator):
                 worth = self.shrinkage**2 / max(self.shrinkage + scores.total, 1.0)
                 if worth >= 1.0:
                     scores = combine(scores, self._borrowed(worth))
-            self._laws[key] = self._inner()._law(scores)
+            law = self._inner()._law(scores)
+            if key is not None:
+                # Borrowed rows are no more rows than the pooled map has.
+                lows, highs = zip(law.supported, self._law(None).supported, strict=True)
+                law.supported = (max(lows), min(highs))
+            self._laws[key] = law
         return self._laws[key]
 
     def _borrowed(self, worth: float) -> Scores:

@@ -107,6 +107,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibra
     ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
     array([5.6])
     """
+    if isinstance(path, str) and path.lstrip().startswith("{"):
+        raise ValueError(
+            "path is JSON text; expected the name of a file. Write the map with to_json(path)."
+        )
     file = Path(path)
     size = file.stat().st_size
     if size > max_bytes:
