@@ -154,14 +154,14 @@ def check_limits(dist: tl.Distribution) -> None:
 def check_cdf_and_ppf(dist: tl.Distribution) -> None:
     """Both rise, and ppf(q) is the smallest y with cdf(y) >= q."""
     y = values_of(dist)
-    assert (np.diff(y, axis=1) >= 0).all(), "ppf falls"
+    hair = hair_of(y)
+    assert (np.diff(y, axis=1) >= -hair).all(), "ppf falls"
     between = 0.5 * (y[:, 1:] + y[:, :-1])
     grid = np.sort(np.concatenate([y, between], axis=1), axis=1)
     p = dist.cdf(grid)
     assert ((p >= 0) & (p <= 1)).all(), "cdf leaves [0, 1]"
     assert (np.diff(p, axis=1) >= -1e-15).all(), "cdf falls"
 
-    hair = hair_of(y)
     # y is exact to a rounding, so an atom may be missed by a hair. The CDF is as exact as that.
     assert (dist.cdf(y + hair) >= LEVELS - 1e-10).all(), "cdf(ppf(q)) < q"
     assert (dist.cdf(y - hair) <= LEVELS + 1e-10).all(), "a smaller y has cdf(y) >= q"
@@ -217,8 +217,8 @@ def check_intervals(dist: tl.Distribution) -> None:
     hair = hair_of(np.concatenate([lower, upper], axis=1))
     assert (lower <= median + hair).all()
     assert (upper >= median - hair).all()
-    assert (np.diff(lower, axis=1) <= 0).all(), "intervals do not nest"
-    assert (np.diff(upper, axis=1) >= 0).all(), "intervals do not nest"
+    assert (np.diff(lower, axis=1) <= hair).all(), "intervals do not nest"
+    assert (np.diff(upper, axis=1) >= -hair).all(), "intervals do not nest"
     np.testing.assert_array_equal(lower, dist.ppf(0.5 * (1.0 - coverage)))
     np.testing.assert_array_equal(upper, dist.ppf(1.0 - 0.5 * (1.0 - coverage)))
 
@@ -293,9 +293,10 @@ def check_score(dist: tl.Distribution) -> None:
     assert (np.diff(s, axis=1) >= 0).all(), "the score falls"
     assert (s[:, -1] > s[:, 40]).all(), "the score does not tell a value far out from the middle"
     assert (s[:, 0] < s[:, 40]).all(), "the score does not tell a value far out from the middle"
-    np.testing.assert_allclose(
-        dist.unscore(s[:, 10:-10]), y[:, 10:-10], rtol=1e-9, atol=1e-9 * unit.max()
-    )
+    back = dist.unscore(s)
+    np.testing.assert_allclose(dist.score(back), s, rtol=1e-9, atol=1e-9)
+    # Between far components of a mixture the score has few digits to tell values apart.
+    assert (np.abs(back - y) <= 1e-6 * (unit + np.abs(y))).all(), "unscore is not the inverse"
     s = np.linspace(-4.0, 4.0, 33)[None, :]
     assert (np.diff(dist.unscore(s), axis=1) >= 0).all(), "unscore falls"
 

@@ -57,7 +57,9 @@ def test_it_is_sharper_than_one_map_and_as_calibrated():
     assert tl.calibration_error(y[test], ours) < 3.0 * tl.calibration_floor(2000, 1000)
 
 
-@pytest.mark.parametrize("learner", [Gaussian(0.01), Gaussian(50.0), QuantileForest(5)], ids=str)
+@pytest.mark.parametrize(
+    "learner", [Gaussian(0.01), Gaussian(50.0), QuantileForest(5)], ids=["narrow", "wide", "forest"]
+)
 def test_the_outer_map_mends_any_learner(learner):
     X, y, loc = rows(2000)
     F = tl.Point(loc)

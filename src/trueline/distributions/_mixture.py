@@ -130,11 +130,6 @@ class Mixture(Distribution):
         # A map moves the continuous curves that the score belongs to, not their steps.
         return Recalibrated(self._continuous(), law)
 
-    @property
-    def _supported(self) -> tuple[float, float]:
-        lows, highs = zip(*(c._supported for c in self.components), strict=True)
-        return max(lows), min(highs)
-
     @cached_property
     def _frame(self) -> tuple[FloatArray, FloatArray]:
         """Centre and width of each row, (n, 1), from the components' central quantiles."""
@@ -163,7 +158,12 @@ class Mixture(Distribution):
         return smooth._solve(s, smooth._score_excess)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._solve(np.asarray(ndtri(q)), self._excess)
+        y = self._solve(np.asarray(ndtri(q)), self._excess)
+        if len(q) == 1:
+            # Each root is exact to a rounding, by which neighbours must not cross.
+            order = np.argsort(q[0])
+            y[:, order] = np.maximum.accumulate(y[:, order], axis=1)
+        return y
 
     def _solve(self, s: FloatArray, excess: Callable[..., FloatArray]) -> FloatArray:
         """Value at which an increasing function of y is s, about as the normal score is."""
