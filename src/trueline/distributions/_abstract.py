@@ -23,9 +23,12 @@ from trueline._validation import (
 )
 from trueline.laws import NormalLaw, ScoreLaw
 from trueline.laws._normal import LOG_SQRT_2PI
-from trueline.laws._search import normal_score
+from trueline.laws._search import normal_score, solve_increasing
 
 Rows = NDArray[np.intp]
+
+# Normal scores up to which a probability keeps enough digits to be inverted.
+_NEAR = 5.0
 
 # A level this close to one that data support is that one: 1 - coverage is seldom exact.
 _ROUNDING = 1.0 - 1e-9
@@ -120,7 +123,27 @@ class Distribution(ABC):
         return self._logpdf(y) + 0.5 * s * s + LOG_SQRT_2PI
 
     def _unscore(self, s: FloatArray) -> FloatArray:
-        return self._ppf(ndtr(s))
+        shape = (len(self), s.shape[1])
+        target = np.broadcast_to(s, shape)
+        y = np.array(np.broadcast_to(self._ppf(ndtr(np.clip(s, -_NEAR, _NEAR))), shape))
+        # Further out a probability runs out of digits, so solve for the score itself.
+        far = (np.abs(target) > _NEAR) & np.isfinite(target)
+        if far.any():
+            rows = np.broadcast_to(np.arange(len(self))[:, None], shape)[far]
+            step = np.abs(y[far] - self._ppf(np.array([[0.5]]))[rows, 0])
+            ends = y[far] + step * (target[far] - np.copysign(_NEAR, target[far]))
+            y[far] = solve_increasing(
+                self._score_excess,
+                np.minimum(y[far], ends),
+                np.maximum(y[far], ends),
+                args=(target[far], rows),
+            )
+        return np.where(np.isinf(target), target, y)
+
+    def _score_excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
+        """How far the scores of y, each in its row, exceed the target; all of shape (m,)."""
+        part = self._take(rows.astype(np.intp))
+        return (part._score(y[:, None]) - target[:, None])[:, 0]
 
     def _grid(self, z: FloatArray) -> FloatArray:
         """Increasing values a row that resolve the distribution, from normal scores z."""

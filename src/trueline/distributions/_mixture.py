@@ -191,10 +191,6 @@ class Mixture(Distribution):
         values = y[:, None]
         return (normal_score(part._logcdf(values), part._logsf(values)) - target[:, None])[:, 0]
 
-    def _score_excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
-        part = self._take(rows.astype(np.intp))
-        return (part._score(y[:, None]) - target[:, None])[:, 0]
-
     def _grid(self, z: FloatArray) -> FloatArray:
         return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
 

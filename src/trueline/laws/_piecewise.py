@@ -65,12 +65,17 @@ class PiecewiseLaw(ScoreLaw):
         if self.knots.size == 1:
             zero = np.zeros_like(z)
             return zero.astype(np.intp), zero, zero, zero
-        j = np.clip(locate(self.knots, z), 0, self.knots.size - 2)
+        j = locate(self.knots, z)
+        np.clip(j, 0, self.knots.size - 2, out=j)
+        stop = j + 1
         start = self.knots[j]
+        width = self.knots[stop]
+        width -= start
         base = self.right[j]
-        slope = self.left[j + 1] - base
-        slope /= self.knots[j + 1] - start
-        return j, z - start, base, slope
+        slope = self.left[stop]
+        slope -= base
+        slope /= width
+        return j, np.subtract(z, start, out=start), base, slope
 
     @in_sorted_blocks
     def cdf(self, z: FloatArray) -> FloatArray:
@@ -166,7 +171,8 @@ class PiecewiseLaw(ScoreLaw):
     @in_sorted_blocks
     def integral(self, z: FloatArray) -> FloatArray:
         j, offset, base, slope = self._segments(z)
-        area = np.asarray(slope * offset)
+        area = np.asarray(slope)
+        area *= offset
         area *= 0.5
         area += base
         area *= offset
