@@ -185,7 +185,7 @@ def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
 
 
 def same_length(n: int, a: FloatArray, name: str, what: str) -> None:
-    """Raise unless `a` has `n` rows, or one row that stands for all."""
+    """Raise unless `a` has `n` rows."""
     if len(a) != n:
         raise ValueError(f"{name} has {len(a)} rows but {what} has {n}; expected the same number.")
 

@@ -5,15 +5,14 @@ import pytest
 
 import trueline as tl
 
-RNG = np.random.default_rng(0)
 MAPS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()]
 
 
 @pytest.mark.parametrize("scale", [0.3, 1e-6])
 @pytest.mark.parametrize("recalibrator", MAPS, ids=repr)
-def test_heavy_tails_of_an_over_confident_mixture(recalibrator, scale):
-    loc = RNG.normal(size=300)
-    y = RNG.normal(loc, 1.0)
+def test_heavy_tails_of_an_over_confident_mixture(recalibrator, scale, rng):
+    loc = rng.normal(size=300)
+    y = rng.normal(loc, 1.0)
     F = tl.Mixture([tl.StudentT(loc, scale, 3.0), tl.Normal(loc, scale)])
     G = recalibrator.fit(y, F).transform(F[:20])
     crps = G.crps(y[:20])
@@ -22,9 +21,9 @@ def test_heavy_tails_of_an_over_confident_mixture(recalibrator, scale):
     assert ((G.std() > 0.5) & (G.std() < 6.0)).all()
 
 
-def test_outcomes_in_a_gap_between_components_keep_scores_of_their_own():
-    loc = RNG.normal(size=400)
-    y = RNG.normal(loc + 1.5, 1.0)
+def test_outcomes_in_a_gap_between_components_keep_scores_of_their_own(rng):
+    loc = rng.normal(size=400)
+    y = rng.normal(loc + 1.5, 1.0)
     F = tl.Mixture([tl.Normal(loc, 0.1), tl.Normal(loc + 3.0, 0.1)])
     R = tl.Isotonic().fit(y, F)
     assert len(R.scores_.values) == 400

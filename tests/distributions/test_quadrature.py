@@ -1,4 +1,4 @@
-"""How exact the quadrature is by which a forecast without closed forms gets its moments and CRPS."""
+"""How exact the quadrature is that gives a forecast without closed forms its moments and CRPS."""
 
 import warnings
 
@@ -87,9 +87,9 @@ MAPS = {
 
 @pytest.mark.parametrize("method", MAPS)
 @pytest.mark.parametrize("base", BASES)
-def test_recalibrated_mixtures_to_a_millionth(base, method):
+def test_recalibrated_mixtures_to_a_millionth(base, method, rng):
     F = BASES[base]
-    y = F.mean() + np.maximum(F.std(), 1.0) * RNG.normal(size=ROWS)
+    y = F.mean() + np.maximum(F.std(), 1.0) * rng.normal(size=ROWS)
     R = MAPS[method].fit(y, F)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
@@ -104,11 +104,11 @@ def test_recalibrated_mixtures_to_a_millionth(base, method):
 
 
 @pytest.mark.parametrize("rows", [20, 1000])
-def test_the_crps_of_an_ensemble_of_maps(rows):
+def test_the_crps_of_an_ensemble_of_maps(rows, rng):
     # Knots are resolved one by one where they are few, and are too many to matter where not.
     new = tl.Normal([0.0, 1.0], [1.0, 0.5])
     maps = [
-        tl.Isotonic().fit(RNG.normal(size=rows), tl.Normal(np.zeros(rows), 0.3)) for _ in range(4)
+        tl.Isotonic().fit(rng.normal(size=rows), tl.Normal(np.zeros(rows), 0.3)) for _ in range(4)
     ]
     F = tl.Mixture([R.transform(new) for R in maps])
     with warnings.catch_warnings():
@@ -119,23 +119,23 @@ def test_the_crps_of_an_ensemble_of_maps(rows):
         np.testing.assert_allclose(F.crps(y)[0], row.crps(y), rtol=tolerance)
 
 
-def test_atoms_in_an_ensemble_count():
+def test_atoms_in_an_ensemble_count(rng):
     new = tl.Point([0.0])
     flat = tl.Point(np.zeros(100))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
-        maps = [tl.Isotonic().fit(np.round(RNG.normal(size=100)), flat) for _ in range(3)]
+        maps = [tl.Isotonic().fit(np.round(rng.normal(size=100)), flat) for _ in range(3)]
         F = tl.Mixture([R.transform(new) for R in maps])
         row = _Row(F)
         for y in (-1.0, 0.0, 0.4):
             np.testing.assert_allclose(F.crps(y)[0], row.crps(y), rtol=1e-6)
 
 
-def test_a_mixture_of_draws_is_all_the_draws():
-    a, b = RNG.normal(size=(3, 7)), RNG.normal(size=(3, 14))
+def test_a_mixture_of_draws_is_all_the_draws(rng):
+    a, b = rng.normal(size=(3, 7)), rng.normal(size=(3, 14))
     F = tl.Mixture([tl.Samples(a), tl.Samples(b)], weights=[1 / 3, 2 / 3])
     G = tl.Samples(np.concatenate([a, b], axis=1))
-    y = RNG.normal(size=(3, 5))
+    y = rng.normal(size=(3, 5))
     np.testing.assert_allclose(F.crps(y), G.crps(y), rtol=1e-12)
     np.testing.assert_allclose(F.var(), G.var(), rtol=1e-12)
     q = (np.arange(21) + 0.5) / 21

@@ -1,5 +1,7 @@
 """Laws of scores: what each says of itself agrees with integrals of its own CDF."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -63,7 +65,7 @@ def edges(law):
 def integral(f, cuts):
     pieces = [
         integrate.quad(f, a, b, epsabs=1e-15, epsrel=1e-12, limit=200)[0]
-        for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+        for a, b in itertools.pairwise(cuts)
     ]
     return float(np.sum(pieces))
 
