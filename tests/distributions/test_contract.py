@@ -8,9 +8,14 @@ import trueline as tl
 from tests.contracts.distribution import check_distribution
 from tests.distributions.cases import BASES, FORMS
 
+# Recalibrated, these take the same path as the normal, the mixture or their parts: two forms do.
+ALIKE = {name for name in BASES if name.startswith(("student", "la", "log", "mixture,", "stacked"))}
+CASES = [
+    (base, form) for base in BASES for form in FORMS if base not in ALIKE or form in list(FORMS)[:2]
+]
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("base", BASES)
+
+@pytest.mark.parametrize("base, form", CASES)
 def test_contract(base, form):
     dist = FORMS[form](BASES[base]())
     quadrature = base.startswith(("mixture", "stacked, normal"))

@@ -66,7 +66,7 @@ class Interpolated(Distribution):
         # enough to keep its scores finite.
         rise = np.where(rise > 0, rise, rise.max(axis=1, keepdims=True))
         least = 1e-9 * np.abs(v[:, [middle, middle]])
-        return np.where(rise > 0, rise, np.where(least > 0, least, 1e-9))
+        return np.where(rise > 0, rise, np.where(least > 1e-100, least, 1e-9))
 
     @cached_property
     def _rises(self) -> FloatArray:
