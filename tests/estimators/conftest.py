@@ -11,3 +11,9 @@ def rows():
     X = rng.normal(size=(120, 3))
     y = X @ [2.0, -1.0, 0.0] + np.exp(0.5 * X[:, 2]) * rng.normal(size=120)
     return X, y
+
+
+@pytest.fixture(autouse=True)
+def array_api(monkeypatch):
+    """Without scipy's switch scikit-learn skips its checks of array API input."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
