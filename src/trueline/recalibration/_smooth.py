@@ -34,11 +34,11 @@ class Smooth(Pooled):
     --------
     >>> import numpy as np
     >>> import trueline as tl
-    >>> y = np.random.default_rng(2).normal(size=2000)
-    >>> F = tl.Normal(np.zeros(2000), 3.0)
-    >>> G = tl.Smooth().fit(y[:1000], F[:1000]).transform(F[1000:])
-    >>> [round(tl.log_score(y[1000:], forecast), 2) for forecast in (F[1000:], G)]
-    [2.07, 1.42]
+    >>> y = np.random.default_rng(0).normal(size=20_000)
+    >>> F = tl.Normal(np.zeros(20_000), 3.0)
+    >>> G = tl.Smooth().fit(y[:10_000], F[:10_000]).transform(F[10_000:])
+    >>> [round(tl.log_score(y[10_000:], f), 2) for f in (F[10_000:], G)]
+    [2.07, 1.41]
     """
 
     def __init__(self, n_knots: int | None = None) -> None:
