@@ -222,9 +222,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             ]
         else:
             self.estimator_ = models[0]
-            outcome = self._corrected(y[rows], dist)
             self.recalibrator_ = _method.fit(
-                recalibrator, outcome, dist, weight, _at(groups, rows), x_rows
+                recalibrator, y[rows], dist, weight, _at(groups, rows), x_rows
             )
         self._take_features_of(models[0])
         return self
@@ -245,15 +244,6 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if self.ensemble:
             return folds, [fold.model for fold in folds]
         return folds, [clone(base).fit(X, y, **fit_params)]
-
-    def _corrected(self, y: FloatArray, dist: Distribution) -> FloatArray:
-        """Outcomes as the refitted model would miss them: it saw more rows than each fold did."""
-        factor = self._correction()
-        return y if factor == 1.0 else dist.unscore(factor * dist.score(y))
-
-    def _correction(self) -> float:
-        """Share of an out-of-fold error that is left after the refit on all rows."""
-        return 1.0
 
     def _with_least_scale(self, dist: Distribution) -> Distribution:
         if type(dist) is not Normal or self._least_scale == 0.0:
