@@ -1,6 +1,6 @@
 """The league table: how sharp calibrated forecasts are on the eight UCI sets.
 
-    TRUELINE_DATA=folder python examples/league.py            # all of it; hours on one core
+    TRUELINE_DATA=folder python examples/league.py            # all of it; an hour on one core
     TRUELINE_DATA=folder python examples/league.py --quick    # small sets, one split each
 
 The folder holds ``uci/<set>.csv``, with a header and the target last. Random 25% test splits,
@@ -15,7 +15,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
+import shlex
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -24,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
+import sklearn
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import train_test_split
@@ -200,6 +205,65 @@ def table(results: Sequence[Result], models: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def by_set(results: Sequence[Result], models: Sequence[str]) -> str:
+    """Normalised CRPS, 90% coverage and calibration error / floor of each set, as Markdown."""
+    sets = list(dict.fromkeys(r.data for r in results))
+    lines = [
+        "Of each set: normalised CRPS, share of 90% intervals that hold, calibration error / floor",
+        "",
+        f"| model | recipe | {' | '.join(sets)} |",
+        f"|---|---|{'---|' * len(sets)}",
+    ]
+    for model in models:
+        for recipe in RECIPES:
+            cells = []
+            for data in sets:
+                mine = [r for r in results if (r.recipe, r.model, r.data) == (recipe, model, data)]
+                means = [
+                    np.mean([getattr(r, of) for r in mine])
+                    for of in ("crps", "covered", "calibration")
+                ]
+                cells.append("{:.3f} {:.3f} {:.2f}".format(*means))
+            lines.append(f"| {model} | {recipe.removeprefix('trueline, ')} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def made_by(command: Sequence[str]) -> str:
+    """What it takes to make a result again: the command and the versions."""
+    versions = {
+        "Python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "trueline": tl.__version__,
+    }
+    numbers = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"Made by `{shlex.join(command)}` with {numbers}."
+
+
+def check_output(parser: argparse.ArgumentParser, path: Path | None) -> None:
+    """Say before an hour's work that its result cannot be written."""
+    if path is None:
+        return
+    if path.is_dir():
+        parser.error(f"--output {path} is a folder; expected a file's name.")
+    if not path.parent.is_dir():
+        parser.error(f"--output {path}: its folder is not there; make it first.")
+
+
+def write(path: Path, text: str) -> None:
+    """Write the file whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).chmod(0o644)  # mkstemp makes it private
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the options, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -207,14 +271,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sets", nargs="+", choices=SETS, help="all by default")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--jobs", type=int, default=1, help="splits to measure at a time")
+    parser.add_argument("--output", type=Path, help="Markdown file to write the table to")
     options = parser.parse_args(arguments)
+    if options.jobs < 1:
+        parser.error(f"--jobs is {options.jobs}; expected 1 or more.")
+    check_output(parser, options.output)
     sets = options.sets or (SMALL_SETS if options.quick else SETS)
     tasks = list(splits(sets, options.models, options.quick))
     results = run(tasks, options.jobs)
-    print()
-    print(table(results, options.models))
+    text = table(results, options.models)
     if tuple(sets) != SETS or options.quick:
-        print("Ours are averages over fewer sets or splits than the rows of the issue.")
+        text += "\nOurs are averages over fewer sets or splits than the rows of the issue."
+    print()
+    print(text)
+    if options.output is not None:
+        command = ["python", "examples/league.py", *(["--quick"] if options.quick else [])]
+        command += ["--sets", *options.sets] if options.sets else []
+        command += [] if options.models == list(MODELS) else ["--models", *options.models]
+        sets_table = by_set(results, options.models)
+        page = f"# The league table\n\n{made_by(command)}\n\n```text\n{text}\n```\n\n{sets_table}"
+        write(options.output, page)
 
 
 if __name__ == "__main__":

@@ -182,11 +182,11 @@ def test_a_row_has_the_same_width_in_any_batch():
 def test_other_forecasts_of_the_rows_of_the_fit_get_honest_widths():
     X, y, loc = rows(300, spread=1.0)
     scale, honest = learn_scale("auto", X, y, tl.Point(loc), None, 0)
-    same = scale.apply_out_of_bag(X, tl.Point(loc))
+    same = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X)))
     np.testing.assert_array_equal(same.scale, honest.scale)
     assert (same.scale != scale.apply(X, tl.Point(loc)).scale).any()
     scale, _ = learn_scale(LinearRegression(), X, y, tl.Point(loc), None, 0)
-    given = scale.apply_out_of_bag(X, tl.Point(loc)).scale
+    given = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X))).scale
     np.testing.assert_array_equal(given, scale.apply(X, tl.Point(loc)).scale)
 
 

@@ -150,23 +150,24 @@ def test_jobs_change_nothing(rows):
 class Recorder(LinearRegression):
     """Writes down what its fit was given."""
 
-    seen = None
-
     def fit(self, X, y, sample_weight=None, extra=None):
-        type(self).seen = (sample_weight, extra, len(y))
+        self.seen_ = (sample_weight, extra, len(y))
         return super().fit(X, y, sample_weight)
 
 
 def test_weights_and_other_fit_parameters_reach_the_base_by_row(rows):
     X, y = rows
     weight = np.arange(1.0, 121.0)
-    model(estimator=Recorder(), cv=2).fit(X, y, sample_weight=weight, extra=weight)
-    sample_weight, extra, n = Recorder.seen
+    one = model(estimator=Recorder(), cv=2).fit(X, y, sample_weight=weight, extra=weight)
+    sample_weight, extra, n = one.estimator_.seen_
     assert n == 120
     np.testing.assert_array_equal(sample_weight, weight)
     np.testing.assert_array_equal(extra, weight)
-    model(estimator=Recorder(), cv=2, ensemble=True).fit(X, y, sample_weight=weight, extra=weight)
-    assert len(Recorder.seen[0]) == len(Recorder.seen[1]) == Recorder.seen[2] == 60
+    two = model(estimator=Recorder(), cv=2, ensemble=True)
+    two.fit(X, y, sample_weight=weight, extra=weight)
+    for part in two.estimators_:
+        sample_weight, extra, n = part.seen_
+        assert len(sample_weight) == len(extra) == n == 60
 
 
 def test_a_base_without_weights_is_fitted_without_them_and_says_so(rows):
@@ -188,12 +189,12 @@ def test_metadata_routing(rows):
         base = Recorder().set_fit_request(sample_weight=True, extra=False)
         outer = model(estimator=base, cv=GroupKFold(3))
         outer.fit(X, y, sample_weight=weight, groups=groups)
-        np.testing.assert_array_equal(Recorder.seen[0], weight)
-        assert Recorder.seen[1] is None
+        np.testing.assert_array_equal(outer.estimator_.seen_[0], weight)
+        assert outer.estimator_.seen_[1] is None
         # Not requested by the base: for the map alone.
         outer = model(estimator=Recorder().set_fit_request(sample_weight=False, extra=False))
         outer.fit(X, y, sample_weight=weight)
-        assert Recorder.seen[0] is None
+        assert outer.estimator_.seen_[0] is None
         assert outer.recalibrator_.scores_.total == pytest.approx(weight.sum())
         # Nested: a search hands on what is requested of it.
         inner = model(estimator=base, cv=2)

@@ -64,6 +64,14 @@ class Fold(NamedTuple):
     model: Any
 
 
+class Pool(NamedTuple):
+    """The rows of all folds in order, their forecasts, and where in them those of each fold are."""
+
+    rows: Rows
+    dist: Distribution
+    places: list[Rows]
+
+
 def make_splits(cv: Any, X: Any, y: FloatArray, params: dict[str, Any], seed: int) -> list[Split]:
     """Return the (train, test) rows of each fold."""
     n = len(y)
@@ -129,6 +137,16 @@ def _forecast_fold(
     params = _check_method_params(X, params=fit_params, indices=train)
     model.fit(_safe_indexing(X, train), y[train], **params)
     return forecast(model, _safe_indexing(X, test)), model if keep else None
+
+
+def pool(folds: Sequence[Fold]) -> Pool:
+    """Bring the rows of the folds together."""
+    rows = np.concatenate([fold.rows for fold in folds])
+    order = np.argsort(rows, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+    return Pool(rows[order], stack([fold.dist for fold in folds], places), places)
 
 
 def stack(parts: Sequence[Distribution], places: Sequence[Rows]) -> Distribution:

@@ -31,12 +31,14 @@ from trueline.estimators._crossfit import (
     Fold,
     Forecaster,
     Rows,
+    Split,
     forecast_folds,
     make_splits,
-    stack,
+    pool,
 )
 from trueline.estimators._frames import check_container, container_of, framed
 from trueline.estimators._predictive import current_readers, leaves_out_noise
+from trueline.estimators._shrinkage import ensemble_factor, refit_factor, thinned_splits
 from trueline.recalibration import Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large
@@ -49,6 +51,7 @@ _LEARNED = (
     "recalibrator_",
     "recalibrators_",
     "scale_",
+    "shrinkage_",
     "n_features_in_",
     "feature_names_in_",
 )
@@ -82,7 +85,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     ensemble : bool, default False
         False pools the out-of-fold forecasts, fits one map on them, and refits the estimator
         on all rows. True is the paper's rule for K folds: K models, each with the map of the
-        rows it has not seen, whose forecasts are averaged as a `Mixture`.
+        rows it has not seen, whose forecasts are averaged as a `Mixture`. Either way the map is
+        fitted to what will predict; see ``shrinkage_``.
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" takes the estimator's own scale
         where it varies usefully and otherwise learns one from absolute out-of-fold errors; a
@@ -104,6 +108,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         The fitted map; with ``ensemble=True`` the list ``recalibrators_``.
     scale_ : object
         The learned scale; None if there is none.
+    shrinkage_ : float
+        What out-of-fold scores were multiplied by, because those of a model that is refitted on
+        all rows, or of an ensemble, are smaller. Read off a few fits on still fewer rows; 1
+        where the folds do not allow that.
     n_features_in_ : int
         Number of features, if the estimator says so.
     feature_names_in_ : ndarray
@@ -124,7 +132,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     >>> model = tl.CalibratedRegressor(LinearRegression(), random_state=0).fit(X, y)
     >>> lower, upper = model.predict_interval(X_new, 0.9)
     >>> print(((lower <= y_new) & (y_new <= upper)).mean().round(2))
-    0.9
+    0.89
     """
 
     def __init__(
@@ -189,9 +197,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         seed = _seed(self.random_state)
         recalibrator = self._seeded(recalibrator, seed)
         base = self._seeded_estimator(seed)
-        folds, models = self._forecast(base, X, y, routed, seed)
-        rows, places = _pooled_rows(folds)
-        dist = stack([fold.dist for fold in folds], places)
+        fit_params = routed.estimator.fit
+        splits = None
+        if not (isinstance(base, FrozenEstimator) or is_train(self.cv)):
+            splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
+        folds, models = self._forecast(base, X, y, splits, fit_params)
+        rows, dist, places = pool(folds)
         self._least_scale = 0.0
         if type(dist) is Normal and self.dist is None and leaves_out_noise(models[0], X[:1]):
             self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
@@ -207,12 +218,14 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 self.scale_estimator, x_rows, y[rows], dist, weight, seed
             )
 
+        self.shrinkage_ = self._shrinkage(base, X, y, dist, splits, fit_params, weight)
+        outcomes = _shrunk(y[rows], dist, self.shrinkage_)
         if self.ensemble:
             self.estimators_ = models
             self.recalibrators_ = [
                 _method.fit(
                     clone(recalibrator),
-                    y[fold.rows],
+                    outcomes[place],
                     dist._take(place),
                     _at(sample_weight, fold.rows),
                     _at(groups, fold.rows),
@@ -223,27 +236,71 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         else:
             self.estimator_ = models[0]
             self.recalibrator_ = _method.fit(
-                recalibrator, y[rows], dist, weight, _at(groups, rows), x_rows
+                recalibrator, outcomes, dist, weight, _at(groups, rows), x_rows
             )
         self._take_features_of(models[0])
         return self
 
     def _forecast(
-        self, base: Any, X: Any, y: FloatArray, routed: Bunch, seed: int
+        self,
+        base: Any,
+        X: Any,
+        y: FloatArray,
+        splits: list[Split] | None,
+        fit_params: dict[str, Any],
     ) -> tuple[list[Fold], list[Any]]:
         """Return forecasts of rows to calibrate on, and the models to predict with."""
-        forecast = self._forecaster()
-        fit_params = routed.estimator.fit
-        if isinstance(base, FrozenEstimator) or is_train(self.cv):
+        if splits is None:
             model = base if isinstance(base, FrozenEstimator) else base.fit(X, y, **fit_params)
-            return [Fold(np.arange(len(y)), forecast(model, X), model)], [model]
-        splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
-        folds = forecast_folds(
-            base, X, y, splits, forecast, fit_params, n_jobs=self.n_jobs, keep=self.ensemble
-        )
+            return [Fold(np.arange(len(y)), self._forecaster()(model, X), model)], [model]
+        folds = self._forecast_folds(base, X, y, splits, fit_params, keep=self.ensemble)
         if self.ensemble:
             return folds, [fold.model for fold in folds]
         return folds, [clone(base).fit(X, y, **fit_params)]
+
+    def _forecast_folds(
+        self,
+        base: Any,
+        X: Any,
+        y: FloatArray,
+        splits: list[Split],
+        fit_params: dict[str, Any],
+        *,
+        keep: bool,
+    ) -> list[Fold]:
+        forecast = self._forecaster()
+        return forecast_folds(
+            base, X, y, splits, forecast, fit_params, n_jobs=self.n_jobs, keep=keep
+        )
+
+    def _shrinkage(
+        self,
+        base: Any,
+        X: Any,
+        y: FloatArray,
+        dist: Distribution,
+        splits: list[Split] | None,
+        fit_params: dict[str, Any],
+        weight: FloatArray | None,
+    ) -> float:
+        """Compare the scores of the fold models with those of models that see fewer rows."""
+        thinned = None if splits is None else thinned_splits(splits, len(y))
+        if splits is None or thinned is None:
+            return 1.0
+        rows, thin, _ = pool(self._forecast_folds(base, X, y, thinned, fit_params, keep=False))
+        thin = self._with_least_scale(thin)
+        if self.scale_ is not None:
+            thin = self.scale_.apply_out_of_bag(_safe_indexing(X, rows), thin, rows)
+        score = thin._score(y[rows, None])[:, 0]
+        if self.ensemble:
+            first = np.flatnonzero(rows[:-1] == rows[1:])
+            weights = _at(weight, rows[first])
+            return ensemble_factor(score[first], score[first + 1], len(splits), weights)
+        seen = float(np.mean([len(train) for train, _ in thinned]))
+        # A thinned model lacks two folds, and those of the folds one.
+        sizes = (seen, 0.5 * (seen + len(y)), float(len(y)))
+        fold_score = dist._take(rows)._score(y[rows, None])[:, 0]
+        return refit_factor(np.abs(fold_score), np.abs(score), sizes, _at(weight, rows))
 
     def _with_least_scale(self, dist: Distribution) -> Distribution:
         if type(dist) is not Normal or self._least_scale == 0.0:
@@ -428,8 +485,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         >>> model = model.set_output(transform="pandas").fit(X, y)
         >>> model.predict_quantiles(X[5:7], [0.1, 0.5, 0.9]).round()
             0.1    0.5    0.9
-        5  40.0  107.0  183.0
-        6   8.0   74.0  151.0
+        5  41.0  107.0  183.0
+        6   8.0   74.0  150.0
         """
         dist = self.predict_dist(X, groups)
         values = dist.ppf(levels)
@@ -535,13 +592,11 @@ def _seed(random_state: Any) -> int:
     return int(generator(random_state).integers(2**31))
 
 
-def _pooled_rows(folds: list[Fold]) -> tuple[Rows, list[Rows]]:
-    """Rows of all folds in order, and where in them those of each fold are."""
-    rows = np.concatenate([fold.rows for fold in folds])
-    order = np.argsort(rows, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return rows[order], np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
+def _shrunk(y: FloatArray, dist: Distribution, factor: float) -> FloatArray:
+    """Outcomes whose scores are so many times as large."""
+    if factor == 1.0:  # to the last bit
+        return y
+    return dist._unscore(factor * dist._score(y[:, None]))[:, 0]
 
 
 def _pooled_weights(rows: Rows, sample_weight: FloatArray | None) -> FloatArray | None:

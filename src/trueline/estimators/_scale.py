@@ -22,6 +22,8 @@ from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
 from trueline.recalibration._scores import collect
 
+Rows = NDArray[np.intp]
+
 _TREES = 300
 _LEAF = 5
 _SHARE = 1 / 3
@@ -68,15 +70,15 @@ class Scale:
         features = _features(X if self._reads_x else None, dist)
         return _rescaled(dist, self._positive(self._regression.predict(features)))
 
-    def apply_out_of_bag(self, X: Any, dist: Distribution) -> Distribution:
-        """Return other forecasts of the rows of the fit with this width, as honest as can be.
+    def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
+        """Return other forecasts of these rows of the fit with this width, as honest as can be.
 
         The forest leaves each row out again; a given regressor has seen them all.
         """
         if not isinstance(self._regression, _Forest):
             return self.apply(X, dist)
         features = _features(X if self._reads_x else None, dist)
-        return _rescaled(dist, self._positive(self._regression.predict_out_of_bag(features)))
+        return _rescaled(dist, self._positive(self._regression.predict_out_of_bag(features, rows)))
 
     def _positive(self, width: Any) -> FloatArray:
         return np.maximum(np.asarray(width, dtype=np.float64).ravel(), self._width)
@@ -92,8 +94,8 @@ class _Forest:
     def predict(self, X: FloatArray) -> FloatArray:
         return self.trees.predict(tree_features(X))
 
-    def predict_out_of_bag(self, X: FloatArray) -> FloatArray:
-        width, unseen = self.trees.predict_out_of_bag(tree_features(X))
+    def predict_out_of_bag(self, X: FloatArray, rows: Rows) -> FloatArray:
+        width, unseen = self.trees.predict_out_of_bag(tree_features(X), rows)
         # A row that every tree saw is one of a handful; the usual width says enough of it.
         return np.where(unseen > 0, width, self.usual)
 
@@ -187,7 +189,7 @@ def _by_forest(
     features = _features(X if reads_x else None, dist)
     trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
     scale = Scale("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
-    return scale, scale.apply_out_of_bag(X, dist)
+    return scale, scale.apply_out_of_bag(X, dist, np.arange(len(dist)))
 
 
 def _by_regressor(

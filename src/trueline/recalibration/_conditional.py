@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from typing import Any, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,8 @@ from trueline.recalibration._quantile_forest import (
 )
 from trueline.recalibration._scores import score_rows
 
+# Rows whose quantiles are held at a time.
+_BLOCK = 1 << 16
 # With fewer rows a law given x would be read off a handful of scores.
 _FEWEST_ROWS = 20
 
@@ -157,13 +160,20 @@ class Conditional(Recalibrator):
             self.learner_, self.outer_ = None, plain
             return self
         self.learner_, honest = self._learn(features, s, w)
-        self.outer_ = Isotonic().fit(outcome, self._conditional(dist, honest), sample_weight)
+        for start in range(0, len(s), _BLOCK):
+            block = slice(start, min(start + _BLOCK, len(s)))
+            forecast = self._conditional(dist[block], honest(block))
+            with warnings.catch_warnings():
+                # Of ties: the plain map has warned of those that matter.
+                warnings.simplefilter("ignore", CalibrationWarning)
+                part = Isotonic().fit(outcome[block], forecast, None if w is None else w[block])
+            self.outer_ = self.outer_.merge(part) if start else part
         return self
 
     def _learn(
         self, features: FloatArray, s: FloatArray, w: FloatArray | None
-    ) -> tuple[Any, FloatArray]:
-        """Fit the learner; return it with quantiles for rows that it did not see."""
+    ) -> tuple[Any, Callable[[slice], FloatArray]]:
+        """Fit the learner; return it, and a source of quantiles for rows that it did not see."""
         rng = generator(self.random_state)
         if self.learner is None or isinstance(self.learner, QuantileForest):
             forest = (
@@ -172,7 +182,7 @@ class Conditional(Recalibrator):
                 else copy.deepcopy(self.learner)
             )
             forest.fit(features, s, w)
-            return forest, forest.out_of_bag_quantiles(self.levels_)
+            return forest, lambda rows: forest.out_of_bag_quantiles(self.levels_, rows)
 
         def held_out(train: Any, test: Any) -> FloatArray:
             learner = copy.deepcopy(self.learner)
@@ -182,7 +192,7 @@ class Conditional(Recalibrator):
         honest = cross_fitted_quantiles(held_out, len(s), len(self.levels_), rng)
         learner = copy.deepcopy(self.learner)
         learner.fit(features, s)
-        return learner, honest
+        return learner, lambda rows: honest[rows]
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
         """Ask a learner, and check its answer."""
@@ -194,12 +204,15 @@ class Conditional(Recalibrator):
                 f"{np.count_nonzero(~np.isfinite(values))} values not finite; expected finite "
                 f"quantiles of shape {expected}, one row a forecast, one column a level."
             )
-        return values
+        # Sorted here: that learners let quantiles cross is no news to the user.
+        return np.sort(values, axis=1)
 
     def _conditional(self, dist: Distribution, scores: FloatArray) -> Quantiles:
         """Return the forecast whose score has these quantiles."""
-        # Sorted here: that learners let quantiles cross is no news to the user.
-        return Quantiles(self.levels_, np.sort(dist._unscore(np.sort(scores, axis=1)), axis=1))
+        values = dist._unscore(scores)
+        # Equal scores can come apart by a rounding. In place: these are the largest arrays of all.
+        values.sort(axis=1)
+        return Quantiles(self.levels_, values)
 
     def transform(
         self,

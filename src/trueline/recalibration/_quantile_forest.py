@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +30,7 @@ Counts = NDArray[np.intp]
 _BLOCK = 1 << 20
 # Rows drawn for one tree at most: more would make trees deeper, not quantiles better.
 _MOST_DRAWN = 20_000
+_ALL = slice(None)
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -41,10 +43,12 @@ class BaggedTrees:
 
     Fewer trees, about a third, are out-of-bag for a row of the fit. A mean over all trees would
     be less noisy than theirs, and what is calibrated on the one too wide for the other, so new
-    rows ask as many trees as a row of the fit does on average: ``asked``.
+    rows ask as many trees as a row of the fit does on average: ``asked``. Trees that draw but
+    few of many rows leave out most of them, and fewer trees do.
     """
 
     asked: int
+    _n: int
 
     def __init__(
         self,
@@ -71,11 +75,12 @@ class BaggedTrees:
         """Grow the trees; `note` is told of each, and how often it drew each row."""
         from sklearn.tree import DecisionTreeRegressor
 
-        n = len(target)
+        n = self._n = len(target)
         chance = None if w is None else w / w.sum()
-        unseen = 0.0
-        for _ in range(self.n_estimators):
-            drawn = self.rng.choice(n, min(n, _MOST_DRAWN), p=chance)
+        unseen, draws = 0.0, min(n, _MOST_DRAWN)
+        # As many out-of-bag as if each tree drew n rows, which leaves out exp(-1) of them.
+        for _ in range(math.ceil(self.n_estimators * math.exp(draws / n - 1.0))):
+            drawn = self.rng.choice(n, draws, p=chance)
             counts = np.bincount(drawn, minlength=n)
             tree = DecisionTreeRegressor(
                 min_samples_leaf=self.min_samples_leaf,
@@ -92,9 +97,11 @@ class BaggedTrees:
         self.asked = max(round(unseen), 1)
         return self
 
-    def saw(self, t: int, n: int) -> NDArray[np.bool_]:
-        """Whether tree t drew each of the n rows of the fit."""
-        return np.unpackbits(self._drawn[t], count=n).astype(bool)
+    def saw(self, t: int, rows: slice = _ALL) -> NDArray[np.bool_]:
+        """Whether tree t drew each of some rows of the fit."""
+        start, stop, _ = rows.indices(self._n)
+        some = np.unpackbits(self._drawn[t][start // 8 : (stop + 7) // 8])
+        return some[start % 8 :][: stop - start].astype(bool)
 
     def predict(self, X: Features) -> FloatArray:
         """Mean over as many trees as a row of the fit has out-of-bag, (n,)."""
@@ -104,15 +111,17 @@ class BaggedTrees:
             total += tree.tree_.predict(X).ravel()
         return total / self.asked
 
-    def predict_out_of_bag(self, X: Features) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Mean over the trees that did not see the row, and how many those are."""
+    def predict_out_of_bag(
+        self, X: Features, rows: NDArray[np.intp]
+    ) -> tuple[FloatArray, NDArray[np.intp]]:
+        """Mean over the trees that did not see these rows of the fit, and how many those are."""
         total = np.zeros(len(X))
         unseen = np.zeros(len(X), dtype=np.intp)
         for t, tree in enumerate(self.trees):
-            rows = np.flatnonzero(~self.saw(t, len(X)))
-            if len(rows):
-                total[rows] += tree.tree_.predict(X[rows]).ravel()
-                unseen[rows] += 1
+            at = np.flatnonzero(~self.saw(t)[rows])
+            if len(at):
+                total[at] += tree.tree_.predict(X[at]).ravel()
+                unseen[at] += 1
         return total / np.maximum(unseen, 1), unseen
 
 
@@ -129,7 +138,7 @@ class QuantileForest:
     ----------
     n_estimators : int, default 300
         Trees.
-    min_samples_leaf : int, default 5
+    min_samples_leaf : int, default 10
         Rows in a leaf, at least.
     max_features : float, default 1/3
         Share of the features that each split looks at.
@@ -159,7 +168,7 @@ class QuantileForest:
     def __init__(
         self,
         n_estimators: int = 300,
-        min_samples_leaf: int = 5,
+        min_samples_leaf: int = 10,
         max_features: float = 1 / 3,
         n_leaf_values: int = 8,
         random_state: RandomState = None,
@@ -263,8 +272,8 @@ class QuantileForest:
             )
         return self._read(features, increasing_levels(levels, "levels"))
 
-    def out_of_bag_quantiles(self, levels: ArrayLike) -> FloatArray:
-        """Quantiles of the rows of the fit, each from the trees that did not see it.
+    def out_of_bag_quantiles(self, levels: ArrayLike, rows: slice = _ALL) -> FloatArray:
+        """Quantiles of rows of the fit, each from the trees that did not see it.
 
         A row that every tree saw, which happens with a handful of rows or trees, gets the
         quantiles of all rows.
@@ -273,20 +282,24 @@ class QuantileForest:
         ----------
         levels : (m,) array-like
             Increasing, in (0, 1).
+        rows : slice, default all
+            A run of them, for forests on more rows than there is memory for quantiles.
 
         Returns
         -------
         ndarray, (n, m)
         """
         self._check_fitted()
-        return self._read(self._X, increasing_levels(levels, "levels"), out_of_bag=True)
+        start, stop, _ = rows.indices(len(self._X))
+        return self._read(self._X[start:stop], increasing_levels(levels, "levels"), start)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "_leaves"):
             raise NotFittedError("QuantileForest is not fitted: call fit(X, s) first.")
 
-    def _read(self, X: Features, q: FloatArray, *, out_of_bag: bool = False) -> FloatArray:
-        asked = len(self._trees.trees) if out_of_bag else self._trees.asked
+    def _read(self, X: Features, q: FloatArray, first: int | None = None) -> FloatArray:
+        """Quantiles of new rows, or of those of the fit from the `first` on, out-of-bag."""
+        asked = self._trees.asked if first is None else len(self._trees.trees)
         trees, r = self._trees.trees[:asked], int(self.n_leaf_values)
         out = np.empty((len(X), len(q)))
         for rows in _blocks(len(X), len(trees) * r):
@@ -296,8 +309,8 @@ class QuantileForest:
             for t, tree in enumerate(trees):
                 row_of, table = self._leaves[t]
                 values[:, t] = table[row_of[tree.tree_.apply(block)]]
-                if out_of_bag:
-                    seen = self._trees.saw(t, len(X))[rows]
+                if first is not None:
+                    seen = self._trees.saw(t, slice(first + rows.start, first + rows.stop))
                     # Infinities sort behind the values that count.
                     values[seen, t] = np.inf
                     size -= r * seen

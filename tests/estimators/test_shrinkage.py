@@ -1,0 +1,68 @@
+"""How much smaller the scores of what predicts are than those of the fold models."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import KFold, TimeSeriesSplit
+
+from trueline.estimators._shrinkage import ensemble_factor, refit_factor, thinned_splits
+
+
+def test_thinned_splits_train_without_two_neighbours_and_test_on_both():
+    splits = list(KFold(5, shuffle=True, random_state=0).split(np.zeros((50, 1))))
+    thinned = thinned_splits(splits, 50)
+    assert len(thinned) == 5
+    for k, (train, test) in enumerate(thinned):
+        both = np.concatenate([splits[k][1], splits[(k + 1) % 5][1]])
+        np.testing.assert_array_equal(test, both)
+        np.testing.assert_array_equal(train, np.setdiff1d(np.arange(50), both))
+
+
+@pytest.mark.parametrize("n, expected", [(1900, 5), (3400, 3), (10_000, 2), (100_000, 2)])
+def test_many_rows_take_two_thinned_splits(n, expected):
+    splits = list(KFold(5).split(np.zeros((n, 1))))
+    assert len(thinned_splits(splits, n)) == expected
+
+
+@pytest.mark.parametrize("cv", [KFold(2), TimeSeriesSplit(3)], ids=repr)
+def test_where_two_sizes_cannot_be_compared_there_are_none(cv):
+    assert thinned_splits(list(cv.split(np.zeros((40, 1)))), 40) is None
+
+
+@pytest.mark.parametrize("power", [0.05, 0.2, 0.5])
+def test_a_power_law_is_continued(power):
+    error = {n: np.full(10, n**-power) for n in (60, 80)}
+    expected = (100 / 80) ** -power
+    assert refit_factor(error[80], error[60], (60, 80, 100)) == pytest.approx(expected)
+
+
+def test_the_factor_never_widens_and_never_takes_more_than_a_fifth():
+    ones = np.ones(10)
+    assert refit_factor(ones, 0.9 * ones, (60, 80, 100)) == 1.0
+    assert refit_factor(0.1 * ones, ones, (60, 80, 100)) == 0.8
+    assert refit_factor(0.0 * ones, ones, (60, 80, 100)) == 1.0
+
+
+def test_rows_count_by_their_weight():
+    error, thinned = np.array([1.0, 5.0]), np.array([1.1, 50.0])
+    weighted = refit_factor(error, thinned, (60, 80, 100), np.array([1.0, 0.0]))
+    assert weighted == refit_factor(error[:1], thinned[:1], (60, 80, 100))
+
+
+def test_models_that_agree_need_no_shrinkage_and_none_takes_more_than_a_fifth():
+    score = np.array([1.0, -2.0, 0.5])
+    assert ensemble_factor(score, score, 5) == 1.0
+    assert ensemble_factor(score, -score, 5) == 0.8
+    assert ensemble_factor(0.0 * score, 0.0 * score, 5) == 1.0
+
+
+def test_the_average_of_shrunk_normal_laws_is_as_wide_as_the_error_of_their_mean():
+    # K models err by a common part and each by a part of its own, so b is known.
+    rng = np.random.default_rng(0)
+    n, k, common, own = 400_000, 5, 1.0, 0.4
+    error = common * rng.normal(size=n) + own * rng.normal(size=(k, n))
+    # Models compared at fit share fewer rows: their own parts are (K - 1) / (K - 2) as large.
+    rough = common * rng.normal(size=n) + own * np.sqrt(4 / 3) * rng.normal(size=(2, n))
+    c = ensemble_factor(rough[0], rough[1], k)
+    laws = (c * error[0]).var() + error.var(axis=0).mean()
+    # The compared models err a little more, which the formula leaves alone.
+    assert laws == pytest.approx(error.mean(axis=0).var(), rel=0.03)
