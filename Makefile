@@ -36,11 +36,12 @@ format: $(VENV)/.dev ## format the code and mend what can be mended
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-demo: $(VENV)/.core ## recalibrate an over-confident model
+demo: $(VENV)/.core ## recalibrate an over-confident model, write report.html
 	@$(BIN)/python -m trueline.demo
 
 bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/core.py $(ARGS)
+	$(BIN)/python benchmarks/memory.py $(ARGS)
 
 clean: ## remove the environment, caches and builds
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -112,12 +112,18 @@ def mean_pinball(y: np.ndarray, quantiles: np.ndarray) -> float:
     return 2.0 * float(np.maximum(LEVELS * miss, (LEVELS - 1.0) * miss).mean())
 
 
+def split(data: str, seed: int) -> tuple[np.ndarray, ...]:
+    """X_train, X_test, y_train and y_test of a set, features standardised."""
+    X_train, X_test, y_train, y_test = train_test_split(
+        *load(data), test_size=0.25, random_state=seed
+    )
+    scaler = StandardScaler().fit(X_train)
+    return scaler.transform(X_train), scaler.transform(X_test), y_train, y_test
+
+
 def measure(data: str, model: str, seed: int) -> list[Result]:
     """Every recipe for one model on one split."""
-    X, y = load(data)
-    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
-    scaler = StandardScaler().fit(X_train)
-    X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
+    X_train, X_test, y_train, y_test = split(data, seed)
     climate = np.tile(np.quantile(y_train, LEVELS), (len(y_test), 1))
     floor = tl.calibration_floor(len(y_test), len(y_train))
     results = []

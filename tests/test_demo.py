@@ -2,7 +2,15 @@
 
 import re
 
+import pytest
+
 from trueline import demo
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 def test_it_shows_an_over_confident_model_mended(capsys, monkeypatch):
@@ -32,3 +40,18 @@ def test_recalibration_leaves_the_score_better():
     before, after = demo.compare(seed=0)
     assert after["crps"] < before["crps"]
     assert after["log_score"] < before["log_score"]
+
+
+def test_a_page_is_written_and_its_path_printed(capsys, monkeypatch, folder):
+    monkeypatch.setattr(demo, "SPLITS", 3)
+    demo.main("page.html")
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith(str(folder / "page.html"))
+    page = (folder / "page.html").read_text("utf-8")
+    assert "disease progression" in page
+    assert "50 and older" in page
+
+
+def test_the_most_typical_split_is_that_nearest_to_the_means():
+    pairs = [({"coverage": b}, {"coverage": a}) for b, a in [(0.1, 0.9), (0.3, 0.9), (0.31, 0.9)]]
+    assert demo.most_typical(pairs) == 1

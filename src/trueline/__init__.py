@@ -19,9 +19,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trueline._report import report as report
     from trueline._validation import (
         CalibrationWarning as CalibrationWarning,
         NotFittedError as NotFittedError,
+    )
+    from trueline.displays import (
+        CalibrationDisplay as CalibrationDisplay,
+        IntervalDisplay as IntervalDisplay,
+        PITDisplay as PITDisplay,
+        RecalibrationDisplay as RecalibrationDisplay,
+        SharpnessDisplay as SharpnessDisplay,
     )
     from trueline.distributions import (
         Distribution as Distribution,
@@ -51,9 +59,13 @@ if TYPE_CHECKING:
         ence as ence,
         evaluate as evaluate,
         interval_score as interval_score,
+        interval_widths as interval_widths,
         log_score as log_score,
         pinball_loss as pinball_loss,
         pit as pit,
+        pit_difference as pit_difference,
+        pit_histogram as pit_histogram,
+        recalibration_map as recalibration_map,
         sharpness as sharpness,
     )
     from trueline.recalibration import (
@@ -73,9 +85,17 @@ __version__ = "0.1.0"
 # The home of every public name. It is imported when the name is first used, so that
 # `import trueline` costs next to nothing.
 _PUBLIC = {
+    "trueline._report": ("report",),
     "trueline._validation": (
         "CalibrationWarning",
         "NotFittedError",
+    ),
+    "trueline.displays": (
+        "CalibrationDisplay",
+        "IntervalDisplay",
+        "PITDisplay",
+        "RecalibrationDisplay",
+        "SharpnessDisplay",
     ),
     "trueline.distributions": (
         "Distribution",
@@ -105,9 +125,13 @@ _PUBLIC = {
         "ence",
         "evaluate",
         "interval_score",
+        "interval_widths",
         "log_score",
         "pinball_loss",
         "pit",
+        "pit_difference",
+        "pit_histogram",
+        "recalibration_map",
         "sharpness",
     ),
     "trueline.recalibration": (
@@ -132,8 +156,8 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would believe in ev
         if name in _HOME:
             value = globals()[name] = getattr(import_module(_HOME[name]), name)
             return value
-        if name == "testing":  # checks for classes of one's own, a module rather than a name
-            return import_module("trueline.testing")
+        if name in ("scale", "testing"):  # modules rather than names
+            return import_module(f"trueline.{name}")
 
         from difflib import get_close_matches
 

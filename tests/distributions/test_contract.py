@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 import trueline as tl
-from tests.contracts.distribution import check_distribution
 from tests.distributions.cases import BASES, FORMS
+from trueline.testing import check_distribution
 
 # Recalibrated, these take the same path as the normal, the mixture or their parts: two forms do.
 ALIKE = {name for name in BASES if name.startswith(("student", "la", "log", "mixture,", "stacked"))}

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from tests.contracts.distribution import _Row, check_distribution
+from trueline.testing import check_distribution
+from trueline.testing._integrals import RowIntegrals
 
 ROWS = 60
 RNG = np.random.default_rng(5)
@@ -94,7 +95,7 @@ def test_recalibrated_mixtures_to_a_millionth(base, method, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
         G = R.transform(F[[0]])
-        row = _Row(G)
+        row = RowIntegrals(G)
     mean = row.mean()
     std = np.sqrt(row.var(mean))
     np.testing.assert_allclose(G.mean()[0], mean, rtol=0, atol=1e-6 * std)
@@ -113,7 +114,7 @@ def test_the_crps_of_an_ensemble_of_maps(rows, rng):
     F = tl.Mixture([R.transform(new) for R in maps])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
-        row = _Row(F[0])
+        row = RowIntegrals(F[0])
     tolerance = 1e-8 if rows == 20 else 2e-5
     for y in (-1.0, 0.3, 4.0):
         np.testing.assert_allclose(F.crps(y)[0], row.crps(y), rtol=tolerance)
@@ -126,7 +127,7 @@ def test_atoms_in_an_ensemble_count(rng):
         warnings.simplefilter("ignore", tl.CalibrationWarning)
         maps = [tl.Isotonic().fit(np.round(rng.normal(size=100)), flat) for _ in range(3)]
         F = tl.Mixture([R.transform(new) for R in maps])
-        row = _Row(F)
+        row = RowIntegrals(F)
         for y in (-1.0, 0.0, 0.4):
             np.testing.assert_allclose(F.crps(y)[0], row.crps(y), rtol=1e-6)
 

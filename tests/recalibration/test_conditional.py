@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 
 import trueline as tl
-from tests.contracts.recalibrator import BASES
 from trueline.recalibration import QuantileForest
+from trueline.testing._rows import BASES
 
 LEVELS = np.arange(1, 100) / 100
 

@@ -3,7 +3,8 @@
 import pytest
 
 import trueline as tl
-from tests.contracts.recalibrator import BASES, check_recalibrator
+from trueline.testing import check_recalibrator
+from trueline.testing._rows import BASES
 
 RECALIBRATORS = [
     tl.Isotonic(),
@@ -24,10 +25,10 @@ RECALIBRATORS = [
 
 # Five folds of four candidates take their time, so with all defaults on one base only.
 def test_contract_of_auto_with_its_defaults():
-    check_recalibrator(tl.Auto(), [BASES["Normal"]])
+    check_recalibrator(tl.Auto(), [BASES["Normal"]], tolerance=0.0)
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("recalibrator", RECALIBRATORS, ids=repr)
 def test_contract(recalibrator, base):
-    check_recalibrator(recalibrator, [BASES[base]])
+    check_recalibrator(recalibrator, [BASES[base]], tolerance=0.0)

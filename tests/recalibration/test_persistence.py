@@ -540,7 +540,7 @@ def test_a_missing_folder(tmp_path):
     target = tmp_path / "missing" / "map.json"
     message = (
         f"[Errno {errno.ENOENT}] cannot write {target}: No such file or directory. Name a folder "
-        f"that is there and can be written to"
+        f"that is there, can be written to and has room"
     )
     with pytest.raises(FileNotFoundError, match=f"^{re.escape(message)}$"):
         MAPS["exact"].to_json(target)
@@ -553,7 +553,7 @@ def test_a_folder_that_cannot_be_written_to(path, monkeypatch):
     monkeypatch.setattr(tempfile, "mkstemp", denied)
     message = (
         f"[Errno {errno.EACCES}] cannot write {path}: Permission denied. Name a folder that is "
-        f"there and can be written to"
+        f"there, can be written to and has room"
     )
     with pytest.raises(PermissionError, match=f"^{re.escape(message)}$"):
         MAPS["exact"].to_json(path)

@@ -8,7 +8,6 @@ from typing import Any
 
 from trueline import recalibration
 from trueline.recalibration import Recalibrator
-from trueline.recalibration._abstract import Pooled
 
 _NAMES = ("isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional")
 
@@ -42,7 +41,7 @@ def takes_features(recalibrator: Recalibrator) -> bool:
 
 def takes_groups(recalibrator: Recalibrator) -> bool:
     """Whether the map depends on the group of a row."""
-    return not isinstance(recalibrator, Pooled) and not takes_features(recalibrator)
+    return recalibrator._by_group
 
 
 def fit(

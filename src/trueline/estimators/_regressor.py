@@ -89,8 +89,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         fitted to what will predict; see ``shrinkage_``.
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" takes the estimator's own scale
-        where it varies usefully and otherwise learns one from absolute out-of-fold errors; a
-        regressor is what to learn it with; None leaves the forecasts as they are.
+        where it varies usefully and otherwise learns one from absolute out-of-fold errors, but
+        not under `Conditional`, whose map depends on x itself; a regressor is what to learn it
+        with; None leaves the forecasts as they are.
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, for models that say more than is found; whatever
         `as_distribution` takes will do.
@@ -211,7 +212,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         x_rows = X if np.array_equal(rows, np.arange(len(y))) else _safe_indexing(X, rows)
         weight = _pooled_weights(rows, sample_weight)
         self.scale_ = None
-        if self.scale_estimator is not None:
+        # A map that depends on x needs no width that does, and is calibrated better without.
+        by_map = isinstance(self.scale_estimator, str) and _method.takes_features(recalibrator)
+        if self.scale_estimator is not None and not by_map:
             from trueline.estimators._scale import learn_scale
 
             self.scale_, dist = learn_scale(

@@ -8,15 +8,28 @@ from trueline.metrics._calibration import (
 )
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._intervals import coverage, interval_score
+from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import pit
 from trueline.metrics._scores import crps, log_score, pinball_loss
 from trueline.metrics._spread import ence, sharpness
+from trueline.metrics._summaries import (
+    PITDifference,
+    PITHistogram,
+    Widths,
+    interval_widths,
+    pit_difference,
+    pit_histogram,
+)
 from trueline.metrics._uniformity import CalibrationTest, calibration_test
 
 __all__ = [
     "CalibrationCurve",
     "CalibrationTest",
     "Evaluation",
+    "PITDifference",
+    "PITHistogram",
+    "RecalibrationMap",
+    "Widths",
     "calibration_curve",
     "calibration_error",
     "calibration_floor",
@@ -26,8 +39,12 @@ __all__ = [
     "ence",
     "evaluate",
     "interval_score",
+    "interval_widths",
     "log_score",
     "pinball_loss",
     "pit",
+    "pit_difference",
+    "pit_histogram",
+    "recalibration_map",
     "sharpness",
 ]

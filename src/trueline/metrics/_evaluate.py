@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
@@ -171,45 +171,42 @@ def evaluate(
     c = level(coverage, "coverage")
     rng = generator(random_state)
     dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
-    n_effective, ones = effective_size(w, y.size), np.ones_like(p)
-    means, rows = _one_pass(y, dist, w, c)
-    ence = binned_error(rows.variance, rows.squared_error, N_BINS, w)
-    curve = Ecdf(rows.pit, w)
-    uniform = curve if rows.steps is None else Ecdf(spread(*rows.steps, rng), w)
-    return Evaluation(
-        n=y.size,
-        calibration_error=error_of(p, curve.at(p), ones),
-        calibration_floor=floor_of(p, ones, n_effective, n_fit),
-        p_value=p_value(uniform.distance(), n_effective),
-        coverage=means["inside"],
-        coverage_target=c,
-        interval_width=means["width"],
-        interval_score=means["width"] + penalty(c) * means["miss"],
-        crps=means["crps"],
-        log_score=means["log_score"],
-        sharpness=mean(rows.variance, w),
-        ence=ence,
-        mae=means["absolute_error"],
-        rmse=float(np.sqrt(mean(rows.squared_error, w))),
-    )
+    sums, rows = one_pass(y, dist, w, c, rng)
+    return judge(sums, rows, w, p, c, n_fit)
 
 
-class _Rows(NamedTuple):
-    """What is needed of every row by the diagnostics that sort."""
+class Rows(NamedTuple):
+    """What is needed of every row by the diagnostics that sort.
+
+    ``uniform`` is the PIT that a calibrated forecast makes uniform, randomised where the forecast
+    has steps; None where it is the PIT itself.
+    """
 
     pit: FloatArray
     variance: FloatArray
     squared_error: FloatArray
-    steps: tuple[FloatArray, FloatArray] | None
+    uniform: FloatArray | None
 
 
-def _one_pass(
-    y: FloatArray, dist: Distribution, w: FloatArray | None, coverage: float
-) -> tuple[dict[str, float], _Rows]:
-    """Means over the rows, and the rows for the diagnostics that sort."""
-    # One piece of memory: the allocator keeps it from call to call more readily than five.
-    pit, variance, squared_error, *more = np.empty((5 if has_steps(dist) else 3, y.size))
-    steps = (more[0], more[1]) if more else None
+Sums = list[dict[str, float]]
+
+
+def one_pass(
+    y: FloatArray,
+    dist: Distribution,
+    w: FloatArray | None,
+    coverage: float,
+    rng: np.random.Generator,
+    look: Callable[[slice, dict[str, FloatArray]], None] | None = None,
+) -> tuple[Sums, Rows]:
+    """Sums over blocks of rows, and the rows for the diagnostics that sort.
+
+    Both add: those of two files one after the other are those of the files together, to the last
+    bit where the first holds whole blocks. ``look`` is shown the scores of each block.
+    """
+    # One piece of memory: the allocator keeps it from call to call more readily than four.
+    pit, variance, squared_error, *more = np.empty((4 if has_steps(dist) else 3, y.size))
+    uniform = more[0] if more else None
     sums = []
     for block, part in _blocks(dist):
         outcomes, weight = y[block], None if w is None else w[block]
@@ -218,11 +215,67 @@ def _one_pass(
         pit[block] = pit_rows(outcomes, part)
         variance[block] = variance_rows(part)
         squared_error[block] = squared_error_rows(outcomes, part)
-        if steps is not None:
-            steps[0][block], steps[1][block] = pit_bounds(outcomes, part, pit[block])
-    whole = size(w, y.size)
-    means = {name: add([part[name] for part in sums]) / whole for name in sums[0]}
-    return means, _Rows(pit, variance, squared_error, steps)
+        if uniform is not None:
+            uniform[block] = spread(*pit_bounds(outcomes, part, pit[block]), rng)
+        if look is not None:
+            look(block, scores)
+    return sums, Rows(pit, variance, squared_error, uniform)
+
+
+def judge(
+    sums: Sums,
+    rows: Rows,
+    w: FloatArray | None,
+    p: FloatArray,
+    coverage: float,
+    n_fit: float | None,
+) -> Evaluation:
+    """Every diagnostic from what `one_pass` found; the rows may be overwritten."""
+    n = rows.pit.size
+    means = average(sums, size(w, n))
+    means["variance"], means["squared_error"] = mean(rows.variance, w), mean(rows.squared_error, w)
+    ence = binned_error(rows.variance, rows.squared_error, N_BINS, w)
+    curve = Ecdf(rows.pit, w)
+    uniform = curve if rows.uniform is None else Ecdf(rows.uniform, w)
+    return conclude(
+        n, effective_size(w, n), means, curve.at(p), uniform.distance(), ence, p, coverage, n_fit
+    )
+
+
+def average(sums: Sums, whole: float) -> dict[str, float]:
+    """Means from the sums of blocks and the sum of all weights."""
+    return {name: add([part[name] for part in sums]) / whole for name in sums[0]}
+
+
+def conclude(
+    n: int,
+    n_effective: float,
+    means: dict[str, float],
+    observed: FloatArray,
+    distance: float,
+    ence: float,
+    p: FloatArray,
+    coverage: float,
+    n_fit: float | None,
+) -> Evaluation:
+    """Put the results together: means, the curve at levels p, and what was sorted for."""
+    ones = np.ones_like(p)
+    return Evaluation(
+        n=n,
+        calibration_error=error_of(p, observed, ones),
+        calibration_floor=floor_of(p, ones, n_effective, n_fit),
+        p_value=p_value(distance, n_effective),
+        coverage=means["inside"],
+        coverage_target=coverage,
+        interval_width=means["width"],
+        interval_score=means["width"] + penalty(coverage) * means["miss"],
+        crps=means["crps"],
+        log_score=means["log_score"],
+        sharpness=means["variance"],
+        ence=ence,
+        mae=means["absolute_error"],
+        rmse=float(np.sqrt(means["squared_error"])),
+    )
 
 
 def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, FloatArray]:

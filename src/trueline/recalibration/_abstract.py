@@ -6,7 +6,7 @@ import inspect
 import os
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +40,8 @@ class Recalibrator(ABC):
     >>> isinstance(R, tl.Recalibrator), R.transform(F).std()[0].round(1)
     (True, np.float64(1.0))
     """
+
+    _by_group: ClassVar[bool] = False  # whether fit and transform need the group of each row
 
     @abstractmethod
     def fit(

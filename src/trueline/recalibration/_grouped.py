@@ -65,6 +65,8 @@ class Grouped(Recalibrator):
     array([1. , 4.8])
     """
 
+    _by_group = True
+
     scores_: Scores
     _group_scores: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import reprlib
-import tempfile
 import textwrap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trueline._files import write_text
 from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._auto import Auto
@@ -43,35 +42,8 @@ def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str
     # Python writes the shortest digits that read back as the same float64.
     text = json.dumps(document, allow_nan=False)
     if path is not None:
-        _write_whole(Path(path), text)
+        write_text(Path(path), text)
     return text
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write under a temporary name in the same folder, then rename."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"cannot write {path}: {error.strerror}. Name a folder that is there and "
-            f"can be written to",
-        ) from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp makes files private; give the mode that a plain open would have.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
-        temporary.replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibrator:

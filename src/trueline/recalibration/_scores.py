@@ -14,6 +14,7 @@ from trueline.distributions import Distribution
 # Exceedances from which a tail is estimated: the root of the sample size, within these.
 _FEWEST_EXCEEDANCES = 5
 _MOST_EXCEEDANCES = 100
+_BLOCK = 1 << 16
 
 
 class Scores(ABC):
@@ -80,9 +81,13 @@ class Scores(ABC):
         wanted = np.linspace(upper[0], self.total, max_knots)
         keep = np.unique(np.minimum(np.searchsorted(upper, wanted), len(upper) - 1))
         kept = Compressed(self.kind, self.values[keep], lower[keep], upper[keep], 0.0)
-        low, high = kept.at(self.values)
-        worst = max(np.abs(low - lower).max(), np.abs(high - upper).max())
-        kept.error = min(self.error + float(worst) / self.total, 1.0)
+        worst = 0.0
+        for start in range(0, len(self.values), _BLOCK):  # so that states of many rows fit memory
+            rows = slice(start, start + _BLOCK)
+            low, high = kept.at(self.values[rows])
+            off = max(np.abs(low - lower[rows]).max(), np.abs(high - upper[rows]).max())
+            worst = max(worst, float(off))
+        kept.error = min(self.error + worst / self.total, 1.0)
         return kept
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:

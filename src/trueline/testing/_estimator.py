@@ -1,5 +1,4 @@
 """What every calibrated regressor must do, whatever it is made of."""
-# ruff: noqa: S101 -- to assert is all that a check does
 
 from __future__ import annotations
 
@@ -10,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from trueline._validation import CalibrationWarning, FloatArray
+from trueline.recalibration import Recalibrator
+from trueline.testing._require import description, require, require_all, require_same
 
 _LEVELS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 _COVERAGES = np.array([0.2, 0.5, 0.8])
+_FOLDS = 3
 
 
 def check_estimator(
@@ -25,10 +27,17 @@ def check_estimator(
 ) -> None:
     """Check what a regressor with calibrated forecasts promises.
 
-    scikit-learn's check of the same name looks at none of it: quantiles rise in the level and
-    agree with `predict_dist`, intervals nest, cdf(ppf(q)) = q, rows of the results follow rows
-    of X, a second fit forgets the first, `clone` and `pickle` keep everything, inputs are left
-    alone, and a fit repeats.
+    scikit-learn's check of the same name looks at none of it:
+
+    - quantiles are finite, rise in the level, and are those of `predict_dist`;
+    - intervals nest and end at their quantiles;
+    - cdf(ppf(q)) = q where there is no atom, and `predict` is the mean;
+    - rows of the results follow rows of X: no row depends on those beside it;
+    - a fit repeats, and forgets an earlier one;
+    - `pickle` keeps what was learned, `clone` the parameters alone;
+    - ``get_params``, ``set_params`` and `clone` reach a recalibrator among the parameters;
+    - inputs and parameters are left alone, a recalibrator that was given is not fitted;
+    - sample weights are heeded, and with `weights_repeat` a weight of k is k rows.
 
     Parameters
     ----------
@@ -41,27 +50,37 @@ def check_estimator(
     groups : (n,) array, optional
         Passed to ``fit`` and to everything that predicts.
     weights_repeat : bool, default False
-        Check also that a weight of k is k rows. It holds where no row is drawn or split off,
-        as around a `FrozenEstimator`.
+        Check also that a weight of k is k rows, and of 0 none, through the whole estimator. A
+        parameter ``cv`` that is no string is set to folds in which a row stands beside its
+        repeats. It holds where that is true of the wrapped estimator and nothing is drawn at
+        random: around least squares, or a `FrozenEstimator`, and without a learned scale.
 
     Raises
     ------
     AssertionError
-        At the first promise that is broken, saying which.
+        At the first promise that is broken, saying which, with the numbers seen.
 
     Examples
     --------
     >>> from sklearn.linear_model import BayesianRidge
     >>> import trueline as tl
-    >>> from trueline.testing import check_estimator
-    >>> check_estimator(tl.CalibratedRegressor(BayesianRidge(), random_state=0))
+    >>> model = tl.CalibratedRegressor(BayesianRidge(), scale_estimator=None, random_state=0)
+    >>> tl.testing.check_estimator(model)
+
+    Without a seed the folds are other ones each time:
+
+    >>> tl.testing.check_estimator(model.set_params(random_state=None))
+    Traceback (most recent call last):
+        ...
+    AssertionError: a second fit on the same rows differs: ...
     """
     if X is None:
         X, y = _made_rows()
-    case = _Case(estimator, np.asarray(X), np.asarray(y), groups)
+    case = _Case(estimator, X, y, groups)
     with warnings.catch_warnings():
         # So few rows cannot support every level, and that is not what is checked.
         warnings.simplefilter("ignore", CalibrationWarning)
+        weighted = check_inputs_are_left_alone(case)
         fitted = case.fit()
         check_quantiles(fitted, case)
         check_intervals(fitted, case)
@@ -69,9 +88,10 @@ def check_estimator(
         check_rows(fitted, case)
         check_refit(fitted, case)
         check_copies(fitted, case)
-        check_inputs_are_left_alone(case)
+        check_recalibrator_is_reached(case)
+        check_weights_count(fitted, weighted, case)
         if weights_repeat:
-            check_weights(case)
+            check_weights_repeat(case)
 
 
 class _Case:
@@ -79,11 +99,13 @@ class _Case:
 
     def __init__(self, estimator: Any, X: Any, y: Any, groups: Any) -> None:
         self.estimator = estimator
-        self.X = X
-        self.y = y
-        self.groups = None if groups is None else np.asarray(groups)
+        # Copies, for an estimator may be so bad as to write to them.
+        self.X = np.array(X)
+        self.y = np.array(y)
+        self.groups = None if groups is None else np.array(groups)
+        self.weight = np.random.default_rng(1).integers(0, 4, size=len(self.y)).astype(float)
 
-    def of(self, rows: Any) -> dict[str, Any]:
+    def of(self, rows: Any = slice(None)) -> dict[str, Any]:
         """Groups of some rows, as a keyword where there are any."""
         return {} if self.groups is None else {"groups": self.groups[rows]}
 
@@ -94,6 +116,18 @@ class _Case:
         model = clone(self.estimator) if model is None else model
         more = {} if sample_weight is None else {"sample_weight": sample_weight}
         return model.fit(self.X[rows], self.y[rows], **self.of(rows), **more)
+
+    def with_folds(self, rows: Any) -> Any:
+        """Return a copy that splits by the row, so that repeats of a row stay together."""
+        from sklearn.base import clone
+
+        model = clone(self.estimator)
+        cv = model.get_params(deep=False).get("cv")
+        if cv is None or isinstance(cv, str):
+            return model
+        fold = rows % _FOLDS
+        splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(_FOLDS)]
+        return model.set_params(cv=splits)
 
     def outline(self, fitted: Any, rows: Any = slice(None)) -> FloatArray:
         """All that is predicted of some rows, (n, m)."""
@@ -113,46 +147,86 @@ def _made_rows() -> tuple[FloatArray, FloatArray]:
 # ---- one promise each ------------------------------------------------------------------
 
 
+def check_inputs_are_left_alone(case: _Case) -> Any:
+    """Nothing that comes in is written to; returns a model that is fitted with weights."""
+    from sklearn.base import clone
+
+    given = {"X": case.X, "y": case.y, "sample_weight": case.weight}
+    if case.groups is not None:
+        given["groups"] = case.groups
+    before = {name: a.copy() for name, a in given.items()}
+    model = clone(case.estimator)
+    params = _described(model)
+    fitted = case.fit(sample_weight=case.weight, model=model)
+    require(fitted is model, "fit does not return self")
+    case.outline(fitted)
+    for name, a in given.items():
+        b = before[name]
+        kept = (a == b) | ((a != a) & (b != b))  # noqa: PLR0124  # a missing value is not itself
+        require_all(kept, f"fit or predict changes {name}", before=b, after=a)
+    after = _described(model)
+    for name, text in params.items():
+        require(after[name] == text, f"fit changes {name} from {text} to {after[name]}")
+    for name, part in _recalibrators(model).items():
+        fault = f"fit fits the recalibrator that was given as {name}; expected a copy to be fitted"
+        require(not part._is_fitted(), fault)
+    return fitted
+
+
+def _described(estimator: Any) -> dict[str, str]:
+    """Parameters as text, to be compared."""
+    return {name: description(value) for name, value in estimator.get_params().items()}
+
+
+def _recalibrators(estimator: Any) -> dict[str, Recalibrator]:
+    """Parameters that are recalibrators."""
+    params = estimator.get_params(deep=False)
+    return {name: part for name, part in params.items() if isinstance(part, Recalibrator)}
+
+
 def check_quantiles(fitted: Any, case: _Case) -> None:
     """Quantiles rise in the level, are finite, and are those of the forecasts."""
-    groups = case.of(slice(None))
-    values = fitted.predict_quantiles(case.X, _LEVELS, **groups)
-    assert values.shape == (len(case.X), len(_LEVELS)), f"quantiles have shape {values.shape}"
-    assert np.isfinite(values).all(), "a quantile is not finite"
-    assert (np.diff(values, axis=1) >= 0).all(), "a quantile falls as its level rises"
-    np.testing.assert_array_equal(values, fitted.predict_dist(case.X, **groups).ppf(_LEVELS))
+    values = np.asarray(fitted.predict_quantiles(case.X, _LEVELS, **case.of()))
+    shape = (len(case.X), len(_LEVELS))
+    require(values.shape == shape, f"quantiles have shape {values.shape}; expected {shape}")
+    require_all(np.isfinite(values), "a quantile is not finite", level=_LEVELS, found=values)
+    rises = np.diff(values, axis=1) >= 0
+    fault = "a quantile falls as its level rises"
+    require_all(rises, fault, level=_LEVELS[:-1], found=values[:, :-1], next=values[:, 1:])
+    expected = fitted.predict_dist(case.X, **case.of()).ppf(_LEVELS)
+    require_same(values, expected, "quantiles are not those of predict_dist")
 
 
 def check_intervals(fitted: Any, case: _Case) -> None:
     """Intervals nest and end at their quantiles."""
-    groups = case.of(slice(None))
-    ends = [fitted.predict_interval(case.X, c, **groups) for c in _COVERAGES]
-    lower, upper = (np.stack([pair[i] for pair in ends], axis=1) for i in (0, 1))
-    assert lower.shape == (len(case.X), len(_COVERAGES)), "an interval is not one pair a row"
-    assert (lower <= upper).all(), "an interval is upside down"
-    assert (np.diff(lower, axis=1) <= 0).all(), "intervals do not nest"
-    assert (np.diff(upper, axis=1) >= 0).all(), "intervals do not nest"
-    levels = 0.5 * (1.0 - _COVERAGES)
-    np.testing.assert_allclose(
-        lower, fitted.predict_quantiles(case.X, levels, **groups), rtol=1e-12, atol=1e-300
-    )
+    pairs = [fitted.predict_interval(case.X, c, **case.of()) for c in _COVERAGES]
+    shapes = {np.shape(end) for pair in pairs for end in pair}
+    fault = f"ends of an interval have shapes {sorted(shapes)}; expected {(len(case.X),)}"
+    require(shapes == {(len(case.X),)}, fault)
+    lower, upper = (np.stack([np.asarray(pair[i]) for pair in pairs], axis=1) for i in (0, 1))
+    ends = {"coverage": _COVERAGES, "lower": lower, "upper": upper}
+    require_all(lower <= upper, "an interval is upside down", **ends)
+    nests = (np.diff(lower, axis=1) <= 0) & (np.diff(upper, axis=1) >= 0)
+    require_all(nests, "intervals do not nest", **{k: v[..., 1:] for k, v in ends.items()})
+    tail = 0.5 * (1.0 - _COVERAGES)
+    for found, levels in ((lower, tail), (upper, 1.0 - tail)):
+        expected = fitted.predict_quantiles(case.X, levels, **case.of())
+        fault = "an interval does not end at its quantiles"
+        require_same(found, expected, fault, rtol=1e-12, atol=1e-300)
 
 
 def check_distribution_of_rows(fitted: Any, case: _Case) -> None:
     """cdf(ppf(q)) = q where there is no atom, and `predict` is the mean."""
-    groups = case.of(slice(None))
-    dist = fitted.predict_dist(case.X, **groups)
-    assert len(dist) == len(case.X), f"{len(dist)} forecasts of {len(case.X)} rows"
+    dist = fitted.predict_dist(case.X, **case.of())
     y = dist.ppf(_LEVELS)
     hair = 1e-9 * np.maximum(np.abs(y).max(axis=1, keepdims=True), dist.std()[:, None])
+    # Beside an atom the CDF jumps over q; a CDF that rises without one is q at ppf(q).
     below, above = dist.cdf(y - hair), dist.cdf(y + hair)
-    assert (below <= _LEVELS + 1e-9).all(), "a smaller value has cdf(y) >= q"
-    assert (above >= _LEVELS - 1e-9).all(), "cdf(ppf(q)) < q"
-    smooth = above - below < 1e-4
-    np.testing.assert_allclose(
-        dist.cdf(y)[smooth], np.broadcast_to(_LEVELS, y.shape)[smooth], atol=1e-6
-    )
-    np.testing.assert_array_equal(fitted.predict(case.X, **groups), dist.mean())
+    inverse = (below <= _LEVELS + 1e-9) & (above >= _LEVELS - 1e-9)
+    seen = {"q": _LEVELS, "y": y, "just_below": below, "just_above": above}
+    require_all(inverse, "cdf(ppf(q)) is not q", **seen)
+    found = fitted.predict(case.X, **case.of())
+    require_same(found, dist.mean(), "predict is not the mean of predict_dist")
 
 
 def check_rows(fitted: Any, case: _Case) -> None:
@@ -160,15 +234,16 @@ def check_rows(fitted: Any, case: _Case) -> None:
     whole = case.outline(fitted)
     n = len(case.X)
     for rows in (np.random.default_rng(0).permutation(n), np.arange(n // 3), np.array([n - 1])):
-        _same(case.outline(fitted, rows), whole[rows], "rows do not follow X")
+        _require_same(case.outline(fitted, rows), whole[rows], "rows do not follow X")
 
 
 def check_refit(fitted: Any, case: _Case) -> None:
     """A fit repeats, and forgets what came before it."""
     whole = case.outline(fitted)
-    _same(case.outline(case.fit()), whole, "a second fit on the same rows differs")
+    again = case.outline(case.fit())
+    _require_same(again, whole, "a second fit on the same rows differs")
     half = case.fit(np.arange(len(case.X)) % 2 == 0)
-    _same(case.outline(case.fit(model=half)), whole, "a fit remembers an earlier one")
+    _require_same(case.outline(case.fit(model=half)), whole, "a fit remembers an earlier one")
 
 
 def check_copies(fitted: Any, case: _Case) -> None:
@@ -177,44 +252,55 @@ def check_copies(fitted: Any, case: _Case) -> None:
     from sklearn.exceptions import NotFittedError
 
     whole = case.outline(fitted)
-    _same(case.outline(pickle.loads(pickle.dumps(fitted))), whole, "pickle")  # noqa: S301
+    twin = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # what was written on this line
+    _require_same(case.outline(twin), whole, "pickle gives back another model")
     blank = clone(fitted)
-    assert repr(blank) == repr(clone(case.estimator)), "clone changes a parameter"
+    fault = f"clone makes {blank!r} of {case.estimator!r}"
+    require(description(blank) == description(clone(case.estimator)), fault)
     try:
-        blank.predict(case.X, **case.of(slice(None)))
+        blank.predict(case.X, **case.of())
+        learned = True
     except NotFittedError:
-        pass
-    else:
-        raise AssertionError("a clone is fitted")
-    deep = {name: repr(value) for name, value in blank.get_params().items()}
+        learned = False
+    require(not learned, "a clone is fitted")
+    before = _described(blank)
     blank.set_params(**blank.get_params())
-    again = {name: repr(value) for name, value in blank.get_params().items()}
-    assert deep == again, "set_params does not take what get_params gives"
-    _same(case.outline(case.fit(model=blank)), whole, "a clone fits otherwise")
+    after = _described(blank)
+    fault = f"set_params does not take what get_params gives: {before} became {after}"
+    require(before == after, fault)
+    _require_same(case.outline(case.fit(model=blank)), whole, "a clone fits otherwise")
 
 
-def check_inputs_are_left_alone(case: _Case) -> None:
-    """Nothing that comes in is written to."""
-    weight = np.ones(len(case.y))
-    given = [case.X, case.y, weight, *([] if case.groups is None else [case.groups])]
-    before = [a.copy() for a in given]
-    params = {name: repr(value) for name, value in case.estimator.get_params().items()}
-    fitted = case.fit(sample_weight=weight)
-    case.outline(fitted)
-    for a, b in zip(given, before, strict=True):
-        np.testing.assert_array_equal(a, b, err_msg="an input was changed")
-    after = {name: repr(value) for name, value in case.estimator.get_params().items()}
-    assert after == params, "fit changes a parameter"
+def check_recalibrator_is_reached(case: _Case) -> None:
+    """`clone` copies a recalibrator among the parameters; `set_params` reaches inside it."""
+    from sklearn.base import clone
+
+    for name, part in _recalibrators(case.estimator).items():
+        shared = _recalibrators(clone(case.estimator)).get(name) is part
+        require(not shared, f"a clone shares its {name} with the original")
+        for inner in part.get_params():
+            twin, path, marker = clone(case.estimator), f"{name}__{inner}", object()
+            require(path in twin.get_params(), f"get_params does not list {path}")
+            twin.set_params(**{path: marker})
+            reached = getattr(twin, name).get_params().get(inner) is marker
+            require(reached, f"set_params({path}=...) does not reach the recalibrator")
 
 
-def check_weights(case: _Case) -> None:
+def check_weights_count(fitted: Any, weighted: Any, case: _Case) -> None:
+    """Sample weights change what is learned."""
+    same = np.array_equal(case.outline(weighted), case.outline(fitted))
+    require(not same, "sample_weight is ignored: weights of 0 to 3 change no forecast")
+
+
+def check_weights_repeat(case: _Case) -> None:
     """A weight of k is k rows, and of 0 none."""
-    n = len(case.y)
-    weight = np.random.default_rng(1).integers(0, 4, size=n).astype(float)
-    weighted = case.outline(case.fit(sample_weight=weight))
-    rows = np.repeat(np.arange(n), weight.astype(int))
-    _same(weighted, case.outline(case.fit(rows)), "a weight of k is not k rows")
+    rows = np.arange(len(case.y))
+    weighted = case.fit(sample_weight=case.weight, model=case.with_folds(rows))
+    rows = np.repeat(rows, case.weight.astype(int))
+    repeated = case.fit(rows, model=case.with_folds(rows))
+    _require_same(case.outline(weighted), case.outline(repeated), "a weight of k is not k rows")
 
 
-def _same(a: FloatArray, b: FloatArray, message: str) -> None:
-    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9 * float(np.abs(b).max()), err_msg=message)
+def _require_same(found: FloatArray, expected: FloatArray, fault: str) -> None:
+    atol = 1e-9 * float(np.abs(expected).max())
+    require_same(found, expected, fault, rtol=1e-9, atol=atol)

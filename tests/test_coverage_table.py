@@ -13,7 +13,7 @@ import pytest
 
 import trueline as tl
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "coverage.py"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "coverage_table.py"
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_every_way_has_its_table(example, tmp_path, capsys):
     printed, text = capsys.readouterr().out, file.read_text("utf-8")
     assert printed.endswith(text)
     assert sum(line.startswith("[") for line in printed.splitlines()) == 4 * 2 * 2
-    assert f"`python examples/coverage.py {' '.join(arguments)} Pipeline`" in text
+    assert f"`python examples/coverage_table.py {' '.join(arguments)} Pipeline`" in text
     assert f"numpy {np.__version__}" in text
     assert f"trueline {tl.__version__}" in text
     assert str(tmp_path) not in text

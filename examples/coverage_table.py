@@ -1,7 +1,7 @@
 """How often intervals hold: 50, 80, 90 and 95% of any model, on twelve sets.
 
-    TRUELINE_DATA=folder python examples/coverage.py            # all; half an hour on one core
-    TRUELINE_DATA=folder python examples/coverage.py --quick    # small sets and models, one split
+    TRUELINE_DATA=folder python examples/coverage_table.py            # all; an hour on one core
+    TRUELINE_DATA=folder python examples/coverage_table.py --quick    # small sets, one split
 
 The sets are scikit-learn's diabetes, three that are made here, afresh for every seed, and the
 eight of the league table, where the folder holds them. Each is split at random, seeds 0 and up,
@@ -402,7 +402,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = present(asked)
     tasks = list(tasks_of(options.ways, options.bases, sets, options.quick))
     results = run(list(dict.fromkeys(tasks)), options.jobs)
-    command = ["python", "examples/coverage.py", *(["--quick"] if options.quick else [])]
+    command = ["python", "examples/coverage_table.py", *(["--quick"] if options.quick else [])]
     for name, default in (("sets", None), ("bases", list(BASES)), ("ways", list(WAYS))):
         given = getattr(options, name)
         command += [] if given == default else [f"--{name}", *given]

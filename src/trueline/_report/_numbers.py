@@ -1,0 +1,111 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+# From so many rows on a tenth of a percent is more than one row.
+_ROWS_FOR_TENTHS = 1_000
+# From this size on: unit and suffix of the labels of an axis.
+_UNITS = ((1e12, 1e12, "T"), (1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Return a few significant digits, with thousands set apart.
+
+    >>> number(1234567.0), number(0.000123456), number(-2.5), number(math.inf)
+    ('1,234,567', '0.0001235', '−2.5', '∞')
+    """
+    if not math.isfinite(value):
+        return "none" if math.isnan(value) else _minus("-∞" if value < 0 else "∞")
+    size = abs(value)
+    if size >= 1e12 or 0 < size < 1e-4:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return _minus(f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}")
+    whole = len(str(int(size))) if size >= 1 else 0
+    # Zeros after the point are no digits of the number: 0.00123 has three.
+    zeros = -math.floor(math.log10(size)) - 1 if 0 < size < 1 else 0
+    decimals = max(digits - whole + zeros, 0)
+    text = f"{value:,.{decimals}f}"
+    return _minus(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def count(value: float) -> str:
+    """Return a number of rows.
+
+    >>> count(1000000)
+    '1,000,000'
+    """
+    return f"{round(value):,}"
+
+
+def percent(share: float, rows: float = math.inf) -> str:
+    """Return a share, to the digit that so many rows can tell.
+
+    >>> percent(0.6144, 100), percent(0.9023, 5000), percent(0.61, 5000), percent(0.99996, 1e6)
+    ('61%', '90.2%', '61%', '99.996%')
+    """
+    decimals = 1 if rows >= _ROWS_FOR_TENTHS else 0
+    text = f"{100 * share:.{decimals}f}"
+    # Nearly all is not all, and next to nothing is not nothing.
+    while float(text) in (0.0, 100.0) and share not in (0.0, 1.0) and decimals < 6:
+        decimals += 1
+        text = f"{100 * share:.{decimals}f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
+
+
+def promise(coverage: float) -> str:
+    """Return a coverage as it was asked for.
+
+    >>> promise(0.9), promise(0.995)
+    ('90%', '99.5%')
+    """
+    return f"{100 * coverage:g}%"
+
+
+def probability(p: float) -> str:
+    """Return a p-value.
+
+    >>> probability(0.0312), probability(1e-26)
+    ('0.031', 'below 0.0001')
+    """
+    return "below 0.0001" if p < 1e-4 else number(p, 2)
+
+
+def span(low: str, high: str) -> str:
+    """Return a range of two numbers that are text already.
+
+    >>> span("85%", "95%")
+    '85% to 95%'
+    """
+    return f"{low} to {high}"
+
+
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Return the labels of ticks, a few characters wide and all in one unit.
+
+    >>> tick_labels([0.0, 500_000.0, 1_000_000.0])
+    ['0', '0.5M', '1.0M']
+    >>> tick_labels([-0.05, 0.0, 0.05])
+    ['−0.05', '0', '0.05']
+    """
+    largest = max(abs(value) for value in values)
+    step = min((b - a for a, b in pairwise(values)), default=largest) or 1.0
+    if not 1e-3 <= largest < 1e15:
+        return [_scientific(value) for value in values]
+    unit, suffix = next(((u, s) for least, u, s in _UNITS if largest >= least), (1.0, ""))
+    decimals = max(0, -math.floor(math.log10(step / unit) + 1e-9))
+    return [_minus(f"{value / unit:,.{decimals}f}{suffix}") if value else "0" for value in values]
+
+
+def _scientific(value: float) -> str:
+    if value == 0:
+        return "0"
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return _minus(f"{mantissa.removesuffix('.0')}e{int(exponent)}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−", 1) if text.startswith("-") else text

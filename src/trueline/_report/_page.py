@@ -1,0 +1,171 @@
+"""The page: sections put together, with what it may load spelt out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from trueline._report import _tables as tables
+from trueline._report._markup import Markup, tag
+from trueline._report._measure import Measured
+from trueline._report._numbers import count, promise
+from trueline._report._segments import Search
+from trueline._report._theme import stylesheet
+from trueline._report.plots import gauge
+
+_HINT = "Point at a plot to read its values, or reach it with the Tab key and use the arrow keys."
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What goes on the page; plain strings are escaped."""
+
+    title: str
+    subtitle: str
+    headline: str
+    told: list[str]
+    warnings: list[str]
+    forecasts: list[Measured]
+    plots: Markup
+    groups: Search | None
+    group_name: str
+    segments: Search
+    made: list[tuple[str, str]]
+
+
+def page(content: Content) -> str:
+    """Return the whole file."""
+    style, script = stylesheet() + _asset("page.css"), _asset("page.js")
+    policy = (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        f"img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name_="color-scheme", content="light dark"),
+        tag("meta", name_="generator", content="trueline"),
+        tag("title", content.title),
+        # Without one, browsers ask the server of a page for an icon.
+        tag("link", rel="icon", href="data:,"),
+        tag("style", Markup(style)),
+    )
+    body = tag(
+        "body",
+        _header(content),
+        tag("main", _summary(content), *_sections(content)),
+        tag("footer", "Made with trueline. This page loads nothing: it can be kept and sent."),
+        tag("script", Markup(script)),
+    )
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _header(content: Content) -> Markup:
+    theme = tag(
+        "button",
+        "Dark",
+        type="button",
+        class_="theme",
+        aria_pressed="false",
+        hidden="",
+        data_script="",
+    )
+    return tag("header", tag("div", tag("h1", content.title), tag("p", content.subtitle)), theme)
+
+
+def _summary(content: Content) -> Markup:
+    forecasts = content.forecasts
+    shares = [_big(f.name, f.facts.share, f.slot) for f in forecasts]
+    shares.append(_big("promised", promise(forecasts[0].facts.target), "promised"))
+    return tag(
+        "div",
+        tag("p", content.headline, class_="headline"),
+        tag("dl", *shares, class_="shares"),
+        gauge(forecasts),
+        tag("ul", *(tag("li", line) for line in content.told), class_="told"),
+        *(tag("p", warning, class_="warning") for warning in content.warnings),
+    )
+
+
+def _big(name: str, share: str, class_: str) -> Markup:
+    return tag("div", tag("dt", name), tag("dd", share), class_=class_)
+
+
+def _sections(content: Content) -> list[Markup]:
+    forecasts = content.forecasts
+    found = [
+        _section(
+            "plots",
+            "The plots",
+            tag("p", _HINT, class_="hint", hidden="", data_script=""),
+            _choice(forecasts),
+            tag("div", content.plots, class_="plots"),
+        ),
+        _section(
+            "measures",
+            "The measures",
+            tag("p", _measures_note(forecasts)),
+            tables.measures(forecasts),
+        ),
+    ]
+    if content.groups is not None:
+        body = tables.groups(content.groups, forecasts, content.group_name)
+        found.append(_section("groups", "Group by group", body))
+    body = tables.segments(content.segments, forecasts)
+    found.append(_section("segments", "Where it is worst", body))
+    pairs = [part for name, value in content.made for part in (tag("dt", name), tag("dd", value))]
+    found.append(_section("made", "How this was made", tag("dl", *pairs, class_="made")))
+    return found
+
+
+def _section(name: str, title: str, *parts: str) -> Markup:
+    return tag("section", tag("h2", title, id=name), *parts, aria_labelledby=name)
+
+
+def _choice(forecasts: Sequence[Measured]) -> Markup:
+    """Buttons that show one forecast or both; there only where the script runs."""
+    if len(forecasts) == 1:
+        return Markup()
+    buttons = [("all", "Both"), *((f.slot, f.name) for f in forecasts)]
+    return tag(
+        "div",
+        *(
+            tag(
+                "button",
+                name,
+                type="button",
+                data_show=show,
+                aria_pressed=str(show == "all").lower(),
+            )
+            for show, name in buttons
+        ),
+        class_="choice",
+        role="group",
+        aria_label="Forecasts shown",
+        hidden="",
+        data_script="",
+    )
+
+
+def _measures_note(forecasts: Sequence[Measured]) -> str:
+    rows = count(forecasts[0].evaluation.n)
+    return (
+        f"On {rows} rows. The floor is the calibration error that a perfect forecast would have on "
+        f"as many rows, by chance alone."
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files("trueline._report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,191 @@
+"""Axes, ticks and shapes of the plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._report._markup import Markup, join, tag
+from trueline._report._numbers import tick_labels
+from trueline._validation import FloatArray
+
+WIDTH = 400
+# Room for the labels of the ticks; names of the axes stand outside, where they can wrap.
+LEFT, RIGHT, TOP, BOTTOM = 48, 22, 12, 32
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to units of the drawing.
+
+    Attributes
+    ----------
+    low, high : float
+        Ends of the axis; values beyond are drawn at the ends.
+    start, stop : float
+        Where the ends lie in the drawing.
+    logarithmic : bool
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    logarithmic: bool = False
+
+    def __call__(self, values: ArrayLike) -> FloatArray:
+        """Where values lie in the drawing."""
+        v = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        low, high = self.low, self.high
+        if self.logarithmic:
+            v, low, high = np.log(v), np.log(low), np.log(high)
+        return np.asarray(self.start + (v - low) / (high - low) * (self.stop - self.start))
+
+    def value(self, at: float) -> float:
+        """Value that lies at a place of the drawing."""
+        share = (at - self.start) / (self.stop - self.start)
+        if self.logarithmic:
+            return float(self.low * (self.high / self.low) ** share)
+        return self.low + share * (self.high - self.low)
+
+    def at(self, value: float) -> float:
+        """Where one value lies."""
+        return float(self(value))
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round values to label."""
+        if not self.logarithmic:
+            return round_steps(self.low, self.high, most)
+        first, last = np.floor(np.log10(self.low)), np.ceil(np.log10(self.high))
+        for digits in ((1, 2, 5), (1, 3), (1,)):
+            found = [d * 10.0**e for e in np.arange(first, last + 1) for d in digits]
+            inside = [v for v in found if self.low * 0.999 <= v <= self.high * 1.001]
+            if len(inside) <= most:
+                break
+        return inside[:: -(-len(inside) // most)]
+
+
+def round_steps(low: float, high: float, most: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten in a range, at most so many.
+
+    >>> round_steps(0.0, 1.0, 6)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    raw = (high - low) / most
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = next(s * power for s in (1, 2, 5, 10, 20) if (high - low) / (s * power) <= most - 1)
+    first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
+    # A multiple of 0.2 is not quite 0.6; its shortest decimal is.
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def x_axis(low: float, high: float, *, logarithmic: bool = False) -> Axis:
+    """Return an axis across the drawing."""
+    return Axis(low, high, LEFT, WIDTH - RIGHT, logarithmic)
+
+
+def y_axis(low: float, high: float, height: float) -> Axis:
+    """Return an axis up the drawing."""
+    return Axis(low, high, height - BOTTOM, TOP)
+
+
+def drawing(height: int, label: str, *parts: str) -> Markup:
+    """Return an SVG that screen readers tell in words."""
+    return tag(
+        "svg",
+        *parts,
+        viewBox=f"0 0 {WIDTH} {height}",
+        role="img",
+        aria_label=label,
+        xmlns="http://www.w3.org/2000/svg",
+    )
+
+
+def frame(
+    x: Axis,
+    y: Axis,
+    x_ticks: Sequence[float],
+    x_labels: Sequence[str],
+    y_ticks: Sequence[float] = (),
+    y_labels: Sequence[str] | None = None,
+) -> Markup:
+    """Return the grid, the base line and the labels of the ticks."""
+    parts = []
+    labels = tick_labels(y_ticks) if y_labels is None and len(y_ticks) else y_labels or ()
+    for value, label in zip(y_ticks, labels, strict=True):
+        at = y.at(value)
+        parts.append(line(x.start, at, x.stop, at, "grid"))
+        parts.append(words(x.start - 7, at + 4, label, "end"))
+    parts.append(line(x.start, y.start, x.stop, y.start, "base"))
+    for value, label in zip(x_ticks, x_labels, strict=True):
+        at = x.at(value)
+        parts.append(line(at, y.start, at, y.start + 4, "base"))
+        parts.append(words(at, y.start + 21, label, "middle"))
+    return join(parts)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """Return a straight line."""
+    return tag("line", x1=float(x1), y1=float(y1), x2=float(x2), y2=float(y2), class_=class_)
+
+
+def words(x: float, y: float, text: str, anchor: str) -> Markup:
+    """Return text, anchored at its start, middle or end."""
+    return tag("text", text, x=float(x), y=float(y), text_anchor=anchor)
+
+
+def path(x: FloatArray, y: FloatArray, class_: str, *, closed: bool = False) -> Markup:
+    """Return a line through points, or the area that it encloses."""
+    points = "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+    return tag("path", d=f"M{points}{'Z' if closed else ''}", class_=class_)
+
+
+def area(x: FloatArray, lower: FloatArray, upper: FloatArray, class_: str) -> Markup:
+    """Return the area between two curves."""
+    return path(
+        np.concatenate([x, x[::-1]]), np.concatenate([upper, lower[::-1]]), class_, closed=True
+    )
+
+
+def rectangle(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    """Return a rectangle from any corner to the opposite one."""
+    return tag(
+        "rect",
+        x=float(min(x1, x2)),
+        y=float(min(y1, y2)),
+        width=float(abs(x2 - x1)),
+        height=float(abs(y2 - y1)),
+        class_=class_,
+    )
+
+
+def steps(edges: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the outline of a histogram, from the base line and back to it."""
+    return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+
+
+def marker(slot: str, x: float, y: float) -> Markup:
+    """Return a mark whose shape tells the forecasts apart without colour."""
+    if slot == "before":
+        return rectangle(x - 3.2, y - 3.2, x + 3.2, y + 3.2, "mark before")
+    return tag("circle", cx=float(x), cy=float(y), r=3.6, class_="mark after")
+
+
+def hit(lines: Sequence[tuple[str, str]], catch: Markup, *shapes: str) -> Markup:
+    """Return shapes whose values show when they are pointed at.
+
+    Each line of the text belongs to a forecast ("before", "after") or to all ("all").
+    """
+    owners = " ".join(owner for owner, _ in lines)
+    text = "\n".join(text for _, text in lines)
+    return tag("g", tag("title", text), catch, *shapes, class_="hit", data_of=owners)
+
+
+def strip(lines: Sequence[tuple[str, str]], left: float, right: float, y: Axis) -> Markup:
+    """Return a strip of the plot, from bottom to top, that tells values."""
+    middle = 0.5 * (left + right)
+    catch = rectangle(left, y.start, right, y.stop, "catch")
+    return hit(lines, catch, line(middle, y.start, middle, y.stop, "cursor"))

@@ -1,0 +1,181 @@
+"""The tables: measures, groups, segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueline._report._markup import Markup, join, tag
+from trueline._report._measure import Measured
+from trueline._report._numbers import count, number, percent, probability, promise, span
+from trueline._report._segments import FEWEST_ROWS, Search, Segment
+
+# field of the evaluation, name, what it means and which way is good
+_MEASURES = [
+    (
+        "calibration_error",
+        "calibration error",
+        "Squared distance of the curve from the diagonal. Good: below twice its floor.",
+    ),
+    ("coverage", "coverage", "Share of outcomes in their interval. Good: near {promise}."),
+    ("crps", "CRPS", "Distance of forecast and outcome, the score that weighs all. Low is good."),
+    ("interval_score", "interval score", "Width, plus a fine for every miss. Low is good."),
+    ("interval_width", "interval width", "Mean width of {promise} intervals. Low, once they hold."),
+    ("log_score", "log score", "Minus the log density at the outcome. Low is good."),
+    (
+        "p_value",
+        "p-value",
+        "Kolmogorov-Smirnov test of all levels. Tiny is bad, unless rows are very many.",
+    ),
+    ("ence", "ENCE", "Mismatch of predicted spread and size of errors. Low is good."),
+    ("sharpness", "sharpness", "Mean predicted variance. Low, once the intervals hold."),
+    ("mae", "MAE", "Mean absolute error of the predicted median. Low is good."),
+    ("rmse", "RMSE", "Root mean squared error of the predicted mean. Low is good."),
+]
+
+_SIDE = {"forecast": "left"}
+
+
+def measures(forecasts: Sequence[Measured]) -> Markup:
+    """Every measure, forecasts side by side, with what it means."""
+    head = ["measure", *(f.name for f in forecasts)]
+    return tag(
+        "table",
+        tag("caption", "All measures", class_="unseen"),
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+        tag("tbody", *(_measure(forecasts, *line) for line in _MEASURES)),
+        class_="measures",
+    )
+
+
+def _measure(forecasts: Sequence[Measured], field: str, name: str, meaning: str) -> Markup:
+    target = promise(forecasts[0].facts.target)
+    return tag(
+        "tr",
+        tag("th", name, tag("small", meaning.format(promise=target)), scope="row"),
+        *(tag("td", *_value(f, field)) for f in forecasts),
+    )
+
+
+def _value(f: Measured, field: str) -> list[str]:
+    """A value, and what chance would make of it where that is known."""
+    value = getattr(f.evaluation, field)
+    if field == "coverage":
+        limits = span(percent(f.facts.low, f.facts.rows), percent(f.facts.high, f.facts.rows))
+        return [percent(value, f.facts.rows), tag("small", f"by chance {limits}")]
+    if field == "calibration_error":
+        return [number(value), tag("small", f"floor {number(f.facts.floor, 3)}")]
+    return [probability(value) if field == "p_value" else number(value)]
+
+
+def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
+    """How each group fares."""
+    left_out = search.looked_at - len(search.segments)
+    parts = [
+        tag("p", _multiplicity(search, "group", forecasts)),
+        _table(search.segments, forecasts, name, "Results by group, worst first", detailed=True),
+    ]
+    if left_out:
+        noun = "group" if left_out == 1 else "groups"
+        parts.append(tag("p", f"{count(left_out)} more {noun}, less far off, left out."))
+    return join(parts)
+
+
+def segments(search: Search, forecasts: Sequence[Measured]) -> Markup:
+    """Where the intervals are farthest from their promise."""
+    if not search.segments:
+        return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more: too few to look.")
+    note = _multiplicity(search, "segment", forecasts)
+    if search.left_out:
+        note += f" {count(search.left_out)} more columns were not looked at."
+    caption = "Segments, worst first"
+    return join(
+        [tag("p", note), _table(search.segments, forecasts, "where", caption, detailed=False)]
+    )
+
+
+def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> str:
+    """Say how many were looked at, and what that does to the ranges."""
+    many = f"{count(search.looked_at)} {noun}{'' if search.looked_at == 1 else 's'}"
+    if noun == "segment":
+        many += f" of {FEWEST_ROWS} rows or more, each a part of one of {search.features} columns,"
+    were = "was" if search.looked_at == 1 else "were"
+    off = "none" if search.off == 0 else count(search.off)
+    are = "is" if search.off <= 1 else "are"
+    whose = f", for “{forecasts[-1].name}”," if len(forecasts) > 1 else ""
+    return (
+        f"{many} {were} looked at; {off}{whose} {are} off by more than chance explains. What "
+        f"chance explains holds for all of them at once, 19 times out of 20 (Bonferroni). Worst "
+        f"first."
+    )
+
+
+def _table(
+    found: Sequence[Segment],
+    forecasts: Sequence[Measured],
+    what: str,
+    caption: str,
+    *,
+    detailed: bool,
+) -> Markup:
+    """A row a forecast, held together by what they are rows of; on a narrow page, cards."""
+    # A browser that shows cells in another way forgets that they were a table, but for roles.
+    kinds = ["coverage", "by chance", "width"]
+    kinds += ["calibration error", "its floor", "CRPS"] if detailed else []
+    head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, "verdict"]
+    columns = [
+        tag("th", name, scope="col", role="columnheader", class_=_SIDE.get(name)) for name in head
+    ]
+    return tag(
+        "table",
+        tag("caption", caption, class_="unseen"),
+        tag("thead", tag("tr", *columns, role="row"), role="rowgroup"),
+        *(_segment(segment, forecasts, kinds) for segment in found),
+        role="table",
+        class_="cards",
+    )
+
+
+def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[str]) -> Markup:
+    rows = f"{count(segment.n)} {'row' if segment.n == 1 else 'rows'}"
+    name = f"{segment.feature}: {segment.label}" if segment.feature else segment.label
+    several = len(forecasts) > 1
+    title = tag(
+        "th",
+        name,
+        tag("small", rows),
+        scope="rowgroup" if several else "row",
+        rowspan=len(forecasts) if several else None,
+        role="rowheader",
+        class_="title",
+    )
+    lines = []
+    for i, f in enumerate(forecasts):
+        share = segment.shares[i]
+        cells = [tag("td", _cell(kind, segment, i), role="cell", data_label=kind) for kind in kinds]
+        cells.append(
+            tag(
+                "td",
+                share.verdict,
+                role="cell",
+                data_label="verdict",
+                class_="verdict off" if share.excess > 0 else "verdict",
+            )
+        )
+        key = [tag("th", f.name, scope="row", role="rowheader")] if several else []
+        lines.append(tag("tr", *([title] if i == 0 else []), *key, *cells, role="row"))
+    return tag("tbody", *lines, role="rowgroup")
+
+
+def _cell(kind: str, segment: Segment, i: int) -> str:
+    share, n = segment.shares[i], segment.n
+    if kind == "coverage":
+        return percent(share.coverage, n)
+    if kind == "by chance":
+        return span(percent(share.low, n), percent(share.high, n))
+    values = {
+        "width": lambda: share.width,
+        "calibration error": lambda: segment.errors[i],
+        "its floor": lambda: segment.floors[i],
+        "CRPS": lambda: segment.crps[i],
+    }
+    return number(values[kind](), 3)

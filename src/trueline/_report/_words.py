@@ -1,0 +1,277 @@
+"""What the numbers say, in plain words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from trueline._report._numbers import count, number, percent, promise
+
+Verdict = Literal["holds", "seldom", "often"]
+
+_NEGLIGIBLE_GAP = 0.01
+_NEGLIGIBLE_SHARE_OF_MISSES = 0.1
+# Where chance alone moves the share by more than this, the rows are few.
+_FEW_ROWS_SPAN = 0.15
+# Inner levels of the calibration error: nothing can go wrong at 0 and 1.
+_INNER_LEVELS = 9
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is said of one forecast.
+
+    Attributes
+    ----------
+    name : str
+    rows : float
+        Number of rows; with weights the effective one.
+    n_fit : float or None
+        Rows that it was recalibrated on, if known.
+    coverage, target : float
+        Share of outcomes inside the intervals, and what it should be.
+    low, high : float
+        Where chance alone would put the share of a perfect forecast.
+    width : float
+        Mean width of the intervals.
+    error, floor : float
+        Calibration error, and that of a perfect forecast.
+    in_band : bool
+        Whether the calibration curve lies in its band.
+    crps : float
+    """
+
+    name: str
+    rows: float
+    n_fit: float | None
+    coverage: float
+    target: float
+    low: float
+    high: float
+    width: float
+    error: float
+    floor: float
+    in_band: bool
+    crps: float
+
+    @property
+    def gap(self) -> float:
+        """Distance of the share from its target."""
+        return abs(self.coverage - self.target)
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance explains the gap."""
+        return self.low <= self.coverage <= self.high
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the intervals keep their promise, as far as anyone can tell or would care."""
+        if self.by_chance or self.gap <= negligible_gap(self.target):
+            return "holds"
+        return "seldom" if self.coverage < self.target else "often"
+
+    @property
+    def at_the_floor(self) -> bool:
+        """Whether there is no calibration left to win that could be told from noise."""
+        return self.in_band or self.error <= 2.0 * self.floor
+
+    @property
+    def settled(self) -> bool:
+        """Whether what is left to win could not be seen or would not matter."""
+        return self.at_the_floor or _points_off(self.error) <= 100 * _NEGLIGIBLE_GAP
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether chance alone moves the share too far to say much."""
+        return self.high - self.low > _FEW_ROWS_SPAN
+
+    @property
+    def fine(self) -> bool:
+        """Whether there is nothing to recalibrate."""
+        return self.verdict == "holds" and self.settled
+
+    @property
+    def share(self) -> str:
+        """The coverage in words."""
+        return percent(self.coverage, self.rows)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean difference between two forecasts, second minus first, with its standard error.
+
+    It is infinite where one of them is, and NaN where both are.
+    """
+
+    mean: float
+    error: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is more than two standard errors from 0."""
+        return math.isinf(self.mean) or abs(self.mean) > 2.0 * self.error
+
+
+def negligible_gap(target: float) -> float:
+    """Distance of a share from its target that nobody would act on, however many rows tell it."""
+    return min(_NEGLIGIBLE_GAP, _NEGLIGIBLE_SHARE_OF_MISSES * (1.0 - target))
+
+
+def headline(*facts: Facts) -> str:
+    """Return the one sentence to read first."""
+    first, last = facts[0], facts[-1]
+    who, then = _subjects(facts)
+    if first.width == 0:
+        return _without_intervals(facts, then)
+    start = f"{who} hold {first.share} of the time"
+    if len(facts) == 1:
+        return f"{start}{_judgement(first)}."
+    if first.verdict == "holds":
+        start += _judgement(first)
+    if last.verdict == "holds":
+        return f"{start}; {then} {last.share}, and they are {_wider(first, last)}."
+    if last.gap < first.gap:
+        still = (
+            f"better but {'still' if last.verdict == first.verdict else 'now'} too {last.verdict}"
+        )
+        return f"{start}; {then} {last.share}, {still}, and they are {_wider(first, last)}."
+    end = "no better" if last.gap == first.gap else "worse"
+    return f"{start}; {then} {last.share}, which is {end}."
+
+
+def explanations(facts: tuple[Facts, ...], crps: Difference | None) -> list[str]:
+    """Return what to know beside the headline; `crps` is the difference of two forecasts."""
+    found = [_chance(facts), _all_levels(facts)]
+    if crps is not None:
+        found.append(_score(facts, crps))
+    found.append(_advice(facts, crps))
+    return [sentence for sentence in found if sentence]
+
+
+def _subjects(facts: tuple[Facts, ...]) -> tuple[str, str]:
+    """Return how to speak of the intervals, and of those of the second forecast."""
+    intervals = f"{promise(facts[0].target)} intervals"
+    names = [f.name.lower() for f in facts]
+    if len(facts) == 1 or names == ["before", "after"]:
+        return f"Your {intervals}", "after recalibration"
+    return f"With “{facts[0].name}”, {intervals}", f"with “{facts[1].name}”"
+
+
+def _judgement(facts: Facts) -> str:
+    if facts.few_rows and facts.verdict == "holds":
+        return f", which {_rows(facts.rows)} cannot tell from {promise(facts.target)}"
+    return {
+        "holds": ", as they should",
+        "seldom": ", less often than they promise",
+        "often": ", more often than they promise: they are wider than they need be",
+    }[facts.verdict]
+
+
+def _without_intervals(facts: tuple[Facts, ...], then: str) -> str:
+    """Return the headline where the first forecast has no uncertainty."""
+    start = "Your forecast is one number a row and does not say how sure it is"
+    if len(facts) == 1:
+        return f"{start}."
+    last = facts[1]
+    if last.width == 0:
+        return f"{start}; {then} it does not either."
+    holding = f"{promise(last.target)} intervals that hold {last.share} of the time"
+    return f"{start}; {then} it has {holding}{_judgement(last)}."
+
+
+def _wider(first: Facts, last: Facts) -> str:
+    ratio = last.width / first.width
+    if not math.isfinite(ratio):
+        return "endlessly wide"
+    if ratio >= 1.5:
+        return f"{number(ratio, 2)} times wider"
+    if ratio >= 1.02:
+        return f"{100 * (ratio - 1):.0f}% wider"
+    if ratio > 0.98:
+        return "as wide as before"
+    return f"{percent(1 - ratio, 0)} narrower"
+
+
+def _chance(facts: tuple[Facts, ...]) -> str:
+    """Return what the number of rows can tell about the share."""
+    first, last = facts[0], facts[-1]
+    rows = _rows(first.rows)
+    low, high = (percent(share, first.rows) for share in (first.low, first.high))
+    if first.few_rows:
+        return (
+            f"Only {rows}: by chance alone even a perfect forecast would show anything from {low} "
+            f"to {high}. A few hundred rows would tell more."
+        )
+    perfect = "a perfect forecast"
+    if last.n_fit is not None:
+        low, high = (percent(share, last.rows) for share in (last.low, last.high))
+        perfect = f"a forecast recalibrated on {_rows(last.n_fit)}"
+    text = f"By chance alone, {perfect} would show between {low} and {high} on {rows}"
+    near = [f for f in facts if f.verdict == "holds" and not f.by_chance]
+    if near:
+        aim = promise(near[-1].target)
+        text += f"; {near[-1].share} is outside, but so near to {aim} that it hardly matters"
+    return f"{text}."
+
+
+def _all_levels(facts: tuple[Facts, ...]) -> str:
+    """Return how far the whole calibration curve is from the diagonal."""
+    first, last = facts[0], facts[-1]
+    text = f"Over all levels, from 10% to 90%, observed shares are off by {_points(first.error)}"
+    if len(facts) > 1:
+        worse = ", which is worse" if last.error > first.error and not last.settled else ""
+        text += f"; {_subjects(facts)[1]} by {_points(last.error)}{worse}"
+    text += f". Chance alone makes {_points(last.floor)}"
+    if last.at_the_floor:
+        none = "these rows show no fault" if last.few_rows else "nothing is left to win there"
+        return f"{text}: {none}."
+    times = f"the calibration error is {number(last.error / last.floor, 2)} times its floor"
+    return f"{text}: {times}{', but small' if last.settled else ''}."
+
+
+def _points_off(error: float) -> float:
+    """Root mean square distance of a curve from the diagonal, in percent, from its Eq. 9."""
+    return 100 * math.sqrt(error / _INNER_LEVELS)
+
+
+def _points(error: float) -> str:
+    points = _points_off(error)
+    text = number(points, 2 if points >= 1 else 1)
+    return f"{text} {'point' if text == '1' else 'points'}"
+
+
+def _rows(n: float) -> str:
+    return f"{count(n)} {'row' if round(n) == 1 else 'rows'}"
+
+
+def _score(facts: tuple[Facts, ...], crps: Difference) -> str:
+    before, after = (number(f.crps) for f in facts)
+    start = "CRPS, the score that weighs everything,"
+    if before == after:
+        return f"{start} stays at {after}."
+    start = f"{start} goes from {before} to {after}"
+    if not crps.clear:
+        return f"{start}: no more than chance explains."
+    change = facts[1].crps / facts[0].crps - 1 if facts[0].crps else math.inf
+    share = f"{percent(abs(change), 0)} " if math.isfinite(crps.mean + change) else ""
+    return f"{start}: {share}{'better' if crps.mean < 0 else 'worse'}."
+
+
+def _advice(facts: tuple[Facts, ...], crps: Difference | None) -> str:
+    """Return what to do next."""
+    first, last = facts[0], facts[-1]
+    if len(facts) == 1:
+        if not last.fine:
+            return "Recalibrate it on rows that the model has not seen, and look at both here."
+        # Where rows are few, that nothing shows says little.
+        return "" if last.few_rows else "There is nothing to recalibrate."
+    again = "ecalibrate on more rows, and on rows that are like these."
+    if last.verdict != "holds" and last.gap >= first.gap:
+        return f"Keep the first, or r{again}" if first.fine else f"R{again}"
+    if crps is not None and crps.clear and crps.mean > 0:
+        return f"The score got worse all the same: r{again}"
+    if first.fine and last.fine and not first.few_rows:
+        return "There was nothing to recalibrate: the first was as good as chance lets anyone see."
+    return "" if last.fine else f"To come closer, r{again}"

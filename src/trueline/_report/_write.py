@@ -1,0 +1,237 @@
+"""The public function: check, measure, write."""
+
+from __future__ import annotations
+
+import os
+import platform
+import warnings
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._files import write_text
+from trueline._report._inputs import Inputs, check_inputs, check_path
+from trueline._report._markup import clean
+from trueline._report._measure import Measured, measure, score_difference
+from trueline._report._numbers import count
+from trueline._report._page import Content, page
+from trueline._report._segments import Search, by_group, worst_segments
+from trueline._report._words import Facts, explanations, headline
+from trueline._report.plots import all_plots
+from trueline._validation import CalibrationWarning, RandomState
+from trueline.distributions import Distribution
+
+_MOST_GROUPS = 30
+_MOST_SEGMENTS = 10
+
+
+def report(
+    y: ArrayLike,
+    forecasts: Distribution | Mapping[str, Distribution],
+    path: str | os.PathLike[str],
+    *,
+    x: Any = None,
+    groups: ArrayLike | None = None,
+    coverage: float = 0.9,
+    sample_weight: ArrayLike | None = None,
+    title: str | None = None,
+    y_name: str | None = None,
+    unit: str | None = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
+) -> Path:
+    """Write a page that shows whether intervals hold: words first, then plots and tables.
+
+    One file of HTML, under a megabyte however many rows there are, that can be opened from disk,
+    sent and printed. It loads nothing from anywhere.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes that neither the model nor a recalibrator has seen.
+    forecasts : Distribution or dict
+        One forecast, or two by name: ``{"before": F, "after": G}``. The second is the one that
+        would be used, and groups and segments are sorted by it.
+    path : str or path
+        Where to write. A file that is there already is replaced, once the new one is complete.
+    x : data frame, dict of columns, or array, (n,) or (n, k), optional
+        Features, in which to look for segments where the intervals hold too seldom or too
+        often. A single column of numbers or times is also the axis of the interval plots.
+    groups : (n,) array-like, optional
+        Group of each row, for results by group.
+    coverage : float, default 0.9
+        Probability of the intervals to look at.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows. Rows of weight 0 are left out.
+    title : str, optional
+    y_name, unit : str, optional
+        What the outcomes are, and in which unit.
+    n_fit : float, optional
+        Rows that the last forecast was recalibrated on; it raises the floor and widens what
+        chance explains.
+    random_state : None, int or numpy.random.Generator, default 0
+        Used where a forecast has steps; see `pit`.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Warns
+    -----
+    CalibrationWarning
+        If a forecast was recalibrated on fewer rows than the coverage needs. The page says so too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=2000)
+    >>> F = tl.Normal(np.zeros(2000), 0.5)  # too sure of itself
+    >>> R = tl.Isotonic().fit(y[:1000], F[:1000])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = tl.report(
+    ...         y[1000:],
+    ...         {"before": F[1000:], "after": R.transform(F[1000:])},
+    ...         f"{folder}/report.html",
+    ...         n_fit=1000,
+    ...     )
+    ...     print(file.name, file.stat().st_size < 1_000_000)
+    report.html True
+    """
+    target = check_path(path)
+    inputs = check_inputs(y, forecasts, x, groups, coverage, sample_weight, n_fit, random_state)
+    told = _support(inputs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CalibrationWarning)  # told once, above
+        text = page(_content(inputs, told, title, y_name, unit, target.name))
+    write_text(target, text)
+    return target
+
+
+def _content(
+    inputs: Inputs,
+    told: list[str],
+    title: str | None,
+    y_name: str | None,
+    unit: str | None,
+    file_name: str,
+) -> Content:
+    """Measure, look for what is worst, and find the words."""
+    w = inputs.w
+    measured = _measure_all(inputs)
+    facts = tuple(f.facts for f in measured)
+    difference = score_difference(measured[0], measured[-1], w) if len(measured) > 1 else None
+    parts = inputs.groups
+    groups = None if parts is None else by_group(parts, measured, w, _MOST_GROUPS)
+    segments = worst_segments(inputs.columns, measured, w, _MOST_SEGMENTS)
+    rows = f"{count(inputs.y.size)} {'row' if inputs.y.size == 1 else 'rows'}"
+    name = clean(y_name) if y_name else ""
+    plots = all_plots(
+        inputs.y, measured, inputs.columns, name or "outcome", f" {clean(unit)}" if unit else ""
+    )
+    return Content(
+        title=clean(title) if title else "Do the intervals hold?",
+        subtitle=f"{name}, {rows}" if name else rows,
+        headline=headline(*facts),
+        told=[*explanations(facts, difference), *_where(facts[-1], groups, segments)],
+        warnings=told,
+        forecasts=measured,
+        plots=plots,
+        groups=groups,
+        group_name=inputs.group_name,
+        segments=segments,
+        made=_made(inputs, measured, file_name),
+    )
+
+
+def _support(inputs: Inputs) -> list[str]:
+    """Warn where the calibration rows do not support the intervals; return what was said."""
+    told = []
+    for name, dist in inputs.forecasts.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            dist._take(np.zeros(1, dtype=np.intp)).interval(inputs.coverage)
+        for warning in caught:
+            if issubclass(warning.category, CalibrationWarning):
+                told.append(f"Of “{name}”: {warning.message}")
+                warnings.warn(f"{name}: {warning.message}", CalibrationWarning, stacklevel=3)
+    return told
+
+
+def _measure_all(inputs: Inputs) -> list[Measured]:
+    several = len(inputs.forecasts) > 1
+    slots = ["before", "after"] if several else ["after"]
+    # Only the last forecast is said to have been recalibrated.
+    fits = [None, inputs.n_fit] if several else [inputs.n_fit]
+    return [
+        measure(
+            name,
+            slot,
+            inputs.y,
+            dist,
+            inputs.w,
+            coverage=inputs.coverage,
+            n_fit=fit,
+            random_state=inputs.random_state,
+        )
+        for (name, dist), slot, fit in zip(inputs.forecasts.items(), slots, fits, strict=True)
+    ]
+
+
+def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
+    """Say in words where it is worst; where it is bad all over there is no need to."""
+    found: list[str] = []
+    if last.verdict != "holds":
+        return found
+    if groups is not None and groups.off:
+        worst = groups.segments[0]
+        found.append(
+            f"In {count(groups.off)} of {count(groups.looked_at)} groups the intervals hold more "
+            f"or less often than chance explains, most so in “{worst.label}”."
+        )
+    if segments.off:
+        worst = segments.segments[0]
+        found.append(
+            f"They hold {worst.shares[-1].verdict} in some parts of the data, most so where "
+            f"{worst.feature} is {worst.label}."
+        )
+    return found
+
+
+def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tuple[str, str]]:
+    """Say what the report was made of, and with what."""
+    seed = inputs.random_state if isinstance(inputs.random_state, int) else None
+    rows = count(inputs.y.size)
+    if inputs.w is not None:
+        rows += f", worth {count(measured[0].facts.rows)} by their weights"
+    data = {
+        "x": f"x ({count(len(inputs.columns))} columns)" if inputs.columns else "",
+        "groups": f"groups ({count(len(inputs.groups.labels))})" if inputs.groups else "",
+        "sample_weight": "" if inputs.w is None else "sample_weight",
+    }
+    names = ", ".join(f'"{name}": ...' for name in inputs.forecasts)
+    options = [f"{name}=..." for name, given in data.items() if given]
+    options += [f"coverage={inputs.coverage:g}"]
+    options += [] if inputs.n_fit is None else [f"n_fit={inputs.n_fit:g}"]
+    options += [] if seed is None else [f"random_state={seed}"]
+    fit = "not said" if inputs.n_fit is None else f"{count(inputs.n_fit)} rows"
+    libraries = ("trueline", "numpy", "scipy")
+    return [
+        ("Rows", rows),
+        ("Data", ", ".join(["y", *filter(None, data.values())])),
+        ("Forecasts", ", ".join(f"{n} ({type(d).__name__})" for n, d in inputs.forecasts.items())),
+        ("Recalibrated on", fit),
+        ("Seed", "none" if seed is None else str(seed)),
+        ("Made on", datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")),
+        ("With", ", ".join(f"{name} {version(name)}" for name in libraries)),
+        ("Python", platform.python_version()),
+        ("Call", f'trueline.report(y, {{{names}}}, "{file_name}", {", ".join(options)})'),
+    ]

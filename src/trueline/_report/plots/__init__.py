@@ -1,0 +1,38 @@
+"""The plots: each draws what the diagnostics computed, as SVG inside the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from trueline._report._markup import Markup, join
+from trueline._report._measure import Measured
+from trueline._report.plots._calibration import calibration
+from trueline._report.plots._gauge import gauge
+from trueline._report.plots._intervals import choose_rows, intervals
+from trueline._report.plots._pit import pit
+from trueline._report.plots._widths import widths
+from trueline._validation import FloatArray
+
+__all__ = ["all_plots", "gauge"]
+
+
+def all_plots(
+    y: FloatArray,
+    forecasts: Sequence[Measured],
+    columns: dict[str, NDArray[Any]],
+    y_name: str,
+    unit: str,
+) -> Markup:
+    """Return every plot, those of one kind side by side."""
+    shown = choose_rows(columns, forecasts)
+    return join(
+        [
+            calibration(forecasts),
+            widths(forecasts, unit),
+            *pit(forecasts),
+            *intervals(y, forecasts, shown, y_name, unit),
+        ]
+    )

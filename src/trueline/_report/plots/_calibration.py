@@ -1,0 +1,99 @@
+"""The calibration curve with its band."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueline._report import _svg as svg
+from trueline._report._markup import Markup, tag
+from trueline._report._measure import Measured
+from trueline._report._numbers import percent, span
+from trueline._report.plots._figure import TALL, chance_key, figure, forecast_keys
+
+_TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def calibration(forecasts: Sequence[Measured]) -> Markup:
+    """Observed against promised shares, with the band of chance."""
+    return figure(
+        "What was promised, and what happened",
+        "A true forecast follows the diagonal. Chance keeps its whole curve inside the grey band, "
+        "19 times out of 20.",
+        [*forecast_keys(forecasts), chance_key()],
+        "observed share",
+        _drawing(forecasts),
+        "promised share",
+        more=tag("details", tag("summary", "The curve in numbers"), _table(forecasts)),
+    )
+
+
+def _drawing(forecasts: Sequence[Measured]) -> Markup:
+    x, y = svg.x_axis(0.0, 1.0), svg.y_axis(0.0, 1.0, TALL)
+    labels = [percent(t) for t in _TICKS]
+    curve = forecasts[0].curve  # of the same rows, so with the same band
+    p = curve.levels
+    parts = [
+        svg.area(x(p), y(curve.lower), y(curve.upper), "band"),
+        svg.frame(x, y, _TICKS, labels, _TICKS, labels),
+        svg.line(x.start, y.start, x.stop, y.stop, "ideal"),
+    ]
+    for f in forecasts:
+        across, up = x(p), y(f.curve.observed)
+        marks = [svg.marker(f.slot, a, b) for a, b in zip(across, up, strict=True)]
+        drawn = svg.path(across, up, f"line {f.slot}")
+        # At 0 and 1 there is nothing to see.
+        parts.append(tag("g", drawn, *marks[1:-1], class_=f"series {f.slot}"))
+    edges = x(0.5 * (p[1:] + p[:-1]))
+    for j in _inner(forecasts):
+        lines = [("all", f"promised {percent(p[j])}")]
+        lines += [(f.slot, f"{_name(f, forecasts)} {_observed(f, j)}") for f in forecasts]
+        lines.append(("all", f"by chance {_limits(forecasts, j)}"))
+        parts.append(svg.strip(lines, edges[j - 1], edges[j], y))
+    return svg.drawing(TALL, _in_words(forecasts), *parts)
+
+
+def _inner(forecasts: Sequence[Measured]) -> range:
+    return range(1, forecasts[0].curve.levels.size - 1)
+
+
+def _name(f: Measured, forecasts: Sequence[Measured]) -> str:
+    return f.name if len(forecasts) > 1 else "observed"
+
+
+def _observed(f: Measured, j: int) -> str:
+    return percent(float(f.curve.observed[j]), f.facts.rows)
+
+
+def _limits(forecasts: Sequence[Measured], j: int) -> str:
+    curve, rows = forecasts[0].curve, forecasts[0].facts.rows
+    return span(*(percent(float(end[j]), rows) for end in (curve.lower, curve.upper)))
+
+
+def _in_words(forecasts: Sequence[Measured]) -> str:
+    told = []
+    for f in forecasts:
+        pairs = [f"{_observed(f, j)} for {percent(f.curve.levels[j])}" for j in _inner(forecasts)]
+        where = "inside the band" if f.curve.inside else "outside the band in places"
+        told.append(f"{_name(f, forecasts)} {', '.join(pairs)}, {where}")
+    return f"Calibration curve, observed for promised share. {'. '.join(told)}."
+
+
+def _table(forecasts: Sequence[Measured]) -> Markup:
+    """The numbers behind the curve."""
+    head = ["promised", *(_name(f, forecasts) for f in forecasts), "by chance"]
+    rows = [
+        tag(
+            "tr",
+            tag("th", percent(forecasts[0].curve.levels[j]), scope="row"),
+            *(tag("td", _observed(f, j)) for f in forecasts),
+            tag("td", _limits(forecasts, j)),
+        )
+        for j in _inner(forecasts)
+    ]
+    return tag(
+        "table",
+        tag("caption", "Calibration curve in numbers", class_="unseen"),
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+        tag("tbody", *rows),
+        class_="small",
+    )

@@ -1,0 +1,179 @@
+"""Intervals and outcomes, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._report import _svg as svg
+from trueline._report._columns import is_continuous
+from trueline._report._markup import Markup, tag
+from trueline._report._measure import Measured
+from trueline._report._numbers import count, number, promise, tick_labels
+from trueline._report.plots._figure import LOW, dot_key, figure
+from trueline._validation import FloatArray
+from trueline.metrics._intervals import miss_rows
+
+_MOST_ROWS = 200
+_FEW_BARS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Rows of the interval plots.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+    at : ndarray
+        Where they lie along the axis, increasing.
+    axis_name : str
+    ticks, labels : sequences
+    joined : bool
+        Whether rows next to each other belong together, as in time.
+    """
+
+    rows: NDArray[np.intp]
+    at: FloatArray
+    axis_name: str
+    ticks: Sequence[float]
+    labels: Sequence[str]
+    joined: bool = False
+
+
+def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured]) -> Shown:
+    """Rows to show, evenly spaced along one column, or along predicted values, or as they come."""
+    n = forecasts[-1].rows.median.size
+    if len(columns) == 1:
+        ((name, values),) = columns.items()
+        if is_continuous(values):
+            found = _along(name, values)
+            if found is not None:
+                return found
+    if len(columns) > 1:
+        order = np.argsort(forecasts[-1].rows.median, kind="stable")
+        name = "rows, from the lowest to the highest predicted value"
+    else:
+        order, name = np.arange(n), "rows, as they came"
+    rows = order[_even(n)].astype(np.intp)
+    at = np.arange(rows.size, dtype=np.float64)
+    return Shown(rows, at, name, (), ())
+
+
+def _even(n: int) -> NDArray[np.intp]:
+    return np.unique(np.linspace(0, n - 1, min(n, _MOST_ROWS)).round().astype(np.intp))
+
+
+def _along(name: str, values: NDArray[Any]) -> Shown | None:
+    time = values.dtype.kind == "M"
+    if time:
+        seconds = values.astype("datetime64[s]")
+        numbers = np.where(np.isnat(seconds), np.nan, seconds.astype(np.float64))
+    else:
+        numbers = values
+    known = np.flatnonzero(np.isfinite(numbers))
+    if known.size < 2 or numbers[known].min() == numbers[known].max():
+        return None
+    order = known[np.argsort(numbers[known], kind="stable")]
+    rows = order[_even(order.size)]
+    at = numbers[rows].astype(np.float64)
+    if time:
+        ticks = np.linspace(at[0], at[-1], 4)[1:-1]
+        unit = "D" if at[-1] - at[0] > 4 * 86_400 else "m"
+        labels = [str(np.datetime64(int(t), "s").astype(f"datetime64[{unit}]")) for t in ticks]
+        labels = [label.replace("T", " ") for label in labels]
+        return Shown(rows, at, name, list(ticks), labels, joined=True)
+    steps = svg.round_steps(float(at[0]), float(at[-1]), 6)
+    return Shown(rows, at, name, steps, tick_labels(steps))
+
+
+def intervals(
+    y: FloatArray, forecasts: Sequence[Measured], shown: Shown, y_name: str, unit: str
+) -> list[Markup]:
+    """Intervals and outcomes of some rows, one plot a forecast, on one scale."""
+    coverage = forecasts[0].facts.target
+    levels = np.array([0.5 * (1.0 - coverage), 0.5, 0.5 * (1.0 + coverage)])
+    outcomes = y[shown.rows]
+    quantiles = [f.dist._take(shown.rows)._quantiles(levels) for f in forecasts]
+    scale = _scale(outcomes, quantiles)
+    several = len(forecasts) > 1
+    figures = []
+    for f, (lower, middle, upper) in zip(forecasts, (q.T for q in quantiles), strict=True):
+        missed = miss_rows(outcomes, lower, upper) > 0
+        note = _note(missed, f)
+        name = f"The {promise(coverage)} intervals"
+        figures.append(
+            figure(
+                f"{name}: {f.name}" if several else name,
+                note,
+                [dot_key("inside", "dot", 2.4), dot_key("missed", "miss", 3.6)],
+                f"{y_name}{f' ({unit.strip()})' if unit else ''}",
+                _drawing(f, shown, scale, _Bars(lower, middle, upper, outcomes, missed), unit),
+                shown.axis_name,
+                slot=f.slot if several else None,
+            )
+        )
+    return figures
+
+
+@dataclass(frozen=True, eq=False)
+class _Bars:
+    """Ends and middles of the intervals shown, with their outcomes."""
+
+    lower: FloatArray
+    middle: FloatArray
+    upper: FloatArray
+    outcome: FloatArray
+    missed: NDArray[np.bool_]
+
+
+def _scale(outcomes: FloatArray, quantiles: Sequence[FloatArray]) -> svg.Axis:
+    ends = np.concatenate([q.ravel() for q in quantiles])
+    ends = ends[np.isfinite(ends)]
+    low, high = float(outcomes.min()), float(outcomes.max())
+    if ends.size:
+        # A few endless intervals must not flatten all others.
+        low, high = min(low, np.quantile(ends, 0.005)), max(high, np.quantile(ends, 0.995))
+    room = 0.04 * (high - low) or 1.0
+    return svg.y_axis(low - room, high + room, LOW)
+
+
+def _note(missed: NDArray[np.bool_], f: Measured) -> str:
+    n, total = missed.size, f.rows.inside.size
+    rows = f"{count(n)} of {count(total)} rows, evenly spaced" if n < total else f"{count(n)} rows"
+    expected = number((1.0 - f.facts.target) * n, 2)
+    return f"{rows}: {count(missed.sum())} missed, {expected} expected."
+
+
+def _drawing(f: Measured, shown: Shown, y: svg.Axis, bars: _Bars, unit: str) -> Markup:
+    room = 0.02 * (shown.at[-1] - shown.at[0]) or 1.0
+    x = svg.x_axis(float(shown.at[0] - room), float(shown.at[-1] + room))
+    across = x(shown.at)
+    edges = np.concatenate([[x.start], 0.5 * (across[1:] + across[:-1]), [x.stop]])
+    bottom, top, dots = y(bars.lower), y(bars.upper), y(bars.outcome)
+    size = "thick" if across.size <= _FEW_BARS else "thin"
+    parts = [svg.frame(x, y, shown.ticks, shown.labels, y.ticks(7))]
+    if shown.joined:
+        parts.append(svg.path(across, y(bars.middle), "centre"))
+    for i, row in enumerate(shown.rows):
+        missed = bool(bars.missed[i])
+        text = (
+            f"row {count(row + 1)} · {number(bars.lower[i])} to {number(bars.upper[i])}{unit} · "
+            f"outcome {number(bars.outcome[i])}, {'missed' if missed else 'inside'}"
+        )
+        at = float(across[i])
+        dot = tag(
+            "circle",
+            cx=at,
+            cy=float(dots[i]),
+            r=3.0 if missed else 1.7,
+            class_="miss" if missed else "dot",
+        )
+        bar = svg.line(at, bottom[i], at, top[i], f"reach {size} {f.slot}")
+        catch = svg.rectangle(edges[i], y.start, edges[i + 1], y.stop, "catch")
+        parts.append(svg.hit([("all", text)], catch, bar, dot))
+    return svg.drawing(LOW, f"Intervals and outcomes. {_note(bars.missed, f)}", *parts)

@@ -1,0 +1,315 @@
+"""The commands. Whatever is slow to import is imported where it is used."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueline.cli._errors import command, fail
+
+if TYPE_CHECKING:
+    from trueline.scale import Columns
+
+app = typer.Typer(
+    name="trueline",
+    help=(
+        "Make the uncertainty of forecasts true: a 90% interval that holds 90% of the time.\n\n"
+        "Files are CSV, TSV, Parquet or Arrow, of any size. Outcomes are in column y; forecasts in "
+        "mean and std, in quantiles q0.05, q0.5, ..., in lower_0.9 and upper_0.9, in sample_0, "
+        "sample_1, ..., or in mean alone. Options name other columns.\n\n"
+        "\b\n"
+        "  trueline evaluate past.csv                  do the intervals hold?\n"
+        "  trueline fit past.csv -o map.json           learn from the past what to mend\n"
+        "  trueline apply map.json new.csv -o out.csv  mend new forecasts\n"
+        "  trueline report past.csv -o report.html     a page to show it"
+    ),
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Method(StrEnum):
+    """Names of recalibrators."""
+
+    isotonic = "isotonic"
+    smooth = "smooth"
+    beta = "beta"
+    scaling = "scaling"
+    auto = "auto"
+    grouped = "grouped"
+
+
+class Kind(StrEnum):
+    """Kinds of forecast that columns can hold."""
+
+    normal = "normal"
+    point = "point"
+    quantiles = "quantiles"
+    intervals = "intervals"
+    samples = "samples"
+
+
+# What several commands take.
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File of forecasts.")]
+MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
+Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; else y.")]
+Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; else mean or prediction.")]
+Std = Annotated[str | None, typer.Option(metavar="COLUMN", help="Standard deviations; else std.")]
+QuantileColumns = Annotated[
+    str | None,
+    typer.Option(metavar="PREFIX", help="What quantiles' names start with; else q, as in q0.05."),
+]
+SampleColumns = Annotated[
+    str | None,
+    typer.Option(metavar="PREFIX", help="What draws' names start with; else sample_."),
+]
+KindOption = Annotated[
+    Kind | None, typer.Option("--kind", help="Forecast to take where there are several.")
+]
+Group = Annotated[str | None, typer.Option(metavar="COLUMN", help="Group of each row.")]
+Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weight of each row.")]
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar="CHARACTER", help="Between the columns of a text file; else , or tab."),
+]
+MethodOption = Annotated[Method, typer.Option("--method", help="Kind of map.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Seed = Annotated[int, typer.Option("--random-state", min=0, help="Seed of what is random.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from trueline import __version__
+
+        print(f"trueline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@command
+def evaluate(
+    file: File,
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="MAP", help="Evaluate what this map makes of them."),
+    ] = None,
+    coverage: Annotated[
+        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to look at.")
+    ] = 0.9,
+    group: Group = None,
+    weight: Weight = None,
+    y: Y = None,
+    mean: Mean = None,
+    std: Std = None,
+    quantile_columns: QuantileColumns = None,
+    sample_columns: SampleColumns = None,
+    kind: KindOption = None,
+    separator: Separator = None,
+    json: Json = False,
+) -> None:
+    """Say whether the intervals hold, and how good the forecasts are."""
+    from trueline.cli import _commands
+
+    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
+    _commands.evaluate(file, map_file, columns, coverage, separator, json)
+
+
+@app.command(short_help="Learn from the past how to mend new forecasts.")
+@command
+def fit(
+    file: File,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MAP", help="JSON file to write.")],
+    method: MethodOption = Method.isotonic,
+    group: Group = None,
+    weight: Weight = None,
+    y: Y = None,
+    mean: Mean = None,
+    std: Std = None,
+    quantile_columns: QuantileColumns = None,
+    sample_columns: SampleColumns = None,
+    kind: KindOption = None,
+    separator: Separator = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Learn from past forecasts and outcomes how to mend new forecasts.
+
+    The rows should be ones that the model was not trained on. With --group there is one map a
+    group, leaning on the map of all rows where a group is small.
+    """
+    from trueline.cli import _commands
+
+    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
+    _commands.fit(file, out, method.value, columns, separator, force, json)
+
+
+@app.command(short_help="Write new forecasts with intervals that hold.")
+@command
+def apply(
+    map_file: MapFile,
+    file: File,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    coverage: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Write lower_ and upper_ ends of this central interval. May be repeated; 0.9 if "
+            "nothing else is asked for.",
+        ),
+    ] = None,
+    quantiles: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LEVELS", help="Write quantiles, such as 0.05,0.5,0.95."),
+    ] = None,
+    moments: Annotated[
+        bool, typer.Option("--moments", help="Write recalibrated_mean and recalibrated_std.")
+    ] = False,
+    prefix: Annotated[
+        str, typer.Option(metavar="PREFIX", help="What the new columns' names start with.")
+    ] = "",
+    group: Group = None,
+    mean: Mean = None,
+    std: Std = None,
+    quantile_columns: QuantileColumns = None,
+    sample_columns: SampleColumns = None,
+    kind: KindOption = None,
+    separator: Separator = None,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write new forecasts with recalibrated intervals or quantiles beside them.
+
+    The columns of the input are kept as they are. The format is that of the ending of --out.
+    """
+    from trueline.cli import _commands
+
+    columns = _columns(None, mean, std, quantile_columns, sample_columns, kind, group, None)
+    asked = _commands.Asked(coverage or [], quantiles or [], moments, prefix)
+    _commands.apply(map_file, file, out, asked, columns, separator, force, json)
+
+
+@app.command(short_help="Write a page: before and after recalibration.")
+@command
+def report(
+    file: File,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="HTML", help="Page to write.")],
+    map_file: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="MAP", help="Show before and after this map."),
+    ] = None,
+    method: MethodOption = Method.isotonic,
+    coverage: Annotated[
+        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to look at.")
+    ] = 0.9,
+    group: Group = None,
+    weight: Weight = None,
+    y: Y = None,
+    mean: Mean = None,
+    std: Std = None,
+    quantile_columns: QuantileColumns = None,
+    sample_columns: SampleColumns = None,
+    kind: KindOption = None,
+    separator: Separator = None,
+    x: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--x",
+            metavar="COLUMN",
+            help="Feature to look for weak spots in; a single one is the axis of the plots. May "
+            "be repeated.",
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    unit: Annotated[str | None, typer.Option(help="Unit of the outcomes.")] = None,
+    random_state: Seed = 0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Write a page that shows forecasts before and after recalibration.
+
+    Without --map a random half of the rows fits one, and the page judges it on the other half.
+    Of more than a million rows a million are drawn at random.
+    """
+    from trueline.cli import _commands
+
+    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight, x)
+    page = _commands.Page(out, coverage, title, unit, random_state)
+    _commands.report(file, map_file, page, method.value, columns, separator, force, json)
+
+
+@app.command()
+@command
+def reproduce(
+    name: Annotated[str | None, typer.Argument(help="An experiment; else list them.")] = None,
+) -> None:
+    """Run an experiment of the paper, or list those there are."""
+    from trueline.cli._experiments import EXPERIMENTS
+
+    listing = [f"  {known:<16}{e.summary}" for known, e in sorted(EXPERIMENTS.items())]
+    there = "\n".join(["the experiments are:", *listing])
+    if not EXPERIMENTS:
+        there = "there are no experiments in this release yet."
+    if name is None:
+        print(there[0].upper() + there[1:])
+    elif name in EXPERIMENTS:
+        EXPERIMENTS[name].run()
+    else:
+        fail(f"{name!r} is not an experiment; {there}")
+
+
+@app.command()
+@command
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="HTML", help="Page to write.")] = Path(
+        "report.html"
+    ),
+    force: Force = False,
+) -> None:
+    """Recalibrate an over-confident model, before and after."""
+    from trueline import demo as demonstration
+    from trueline.scale._sink import check_writable
+
+    check_writable(out, force=force)
+    demonstration.main(out)
+
+
+def _columns(
+    y: str | None,
+    mean: str | None,
+    std: str | None,
+    quantile_columns: str | None,
+    sample_columns: str | None,
+    kind: Kind | None,
+    group: str | None,
+    weight: str | None,
+    x: list[str] | None = None,
+) -> Columns:
+    from trueline.scale import Columns
+
+    return Columns(
+        y=y,
+        mean=mean,
+        std=std,
+        quantile_columns=quantile_columns,
+        sample_columns=sample_columns,
+        kind=None if kind is None else kind.value,
+        group=group,
+        weight=weight,
+        x=tuple(x or ()),
+    )

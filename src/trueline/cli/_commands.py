@@ -1,0 +1,400 @@
+"""What the commands on files do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueline import recalibration
+from trueline._validation import level, levels
+from trueline.cli._errors import notes, tell_notes
+from trueline.cli._progress import progress
+from trueline.cli._words import as_json, evaluation_as_dict, evaluation_in_words
+from trueline.recalibration import Grouped, Recalibrator, load
+from trueline.recalibration._abstract import Pooled
+from trueline.scale import Columns, FileError
+from trueline.scale._apply import apply_source
+from trueline.scale._columns import Layout
+from trueline.scale._errors import cannot_write, did_you_mean, pyarrow
+from trueline.scale._evaluate import evaluate_source
+from trueline.scale._fit import fit_source
+from trueline.scale._once import warn
+from trueline.scale._sample import Sample, sample_source
+from trueline.scale._sink import check_writable
+from trueline.scale._source import Source, known_ending, open_source
+from trueline.scale._transform import Transformer
+
+# With fewer rows, half of them would teach and judge nothing.
+_FEWEST_ROWS = 20
+
+
+class Asked(NamedTuple):
+    """What `apply` is to write."""
+
+    coverage: list[float]
+    quantiles: list[str]
+    moments: bool
+    prefix: str
+
+
+class Page(NamedTuple):
+    """What the report is to be like."""
+
+    out: Path
+    coverage: float
+    title: str | None
+    unit: str | None
+    random_state: int
+
+
+def evaluate(
+    file: Path,
+    map_file: Path | None,
+    columns: Columns,
+    coverage: float,
+    separator: str | None,
+    json: bool,
+) -> None:
+    """Evaluate a file and print the result."""
+    share = _share(coverage)
+    recalibrator = None if map_file is None else _load(map_file)
+    source, layout = _open(file, separator, columns)
+    with notes() as found, progress(f"evaluating {file.name}") as told:
+        result = evaluate_source(
+            source, layout, recalibrator, map_name=map_file, coverage=share, progress=told
+        )
+        _warn_if_the_same_rows(recalibrator, source)
+    if json:
+        document = _about(file, result.overall.n, layout) | evaluation_as_dict(result)
+        if map_file is not None:
+            document["map"] = str(map_file)
+        print(as_json(document | {"notes": found}))
+        return
+    after = "" if map_file is None else f", recalibrated by {map_file}"
+    print(f"{file}: {result.overall.n:,} rows, {layout.describe()}{after}")
+    print(evaluation_in_words(result, is_point=layout.kind == "point" and map_file is None))
+    tell_notes(found)
+
+
+def fit(
+    file: Path,
+    out: Path,
+    method: str,
+    columns: Columns,
+    separator: str | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Fit a map on a file and write it."""
+    if out.suffix.lower() != ".json":
+        raise FileError(f"a map is written as JSON; expected -o to end in .json, not {out.name}.")
+    check_writable(out, force=force)
+    source, layout = _open(file, separator, columns)
+    with notes() as found, progress(f"fitting on {file.name}") as told:
+        recalibrator = fit_source(
+            source, layout, _recalibrator(method, layout.group), progress=told
+        )
+    try:
+        recalibrator.to_json(out)
+    except OSError as error:
+        raise cannot_write(out, error) from None
+    rows, knots = source.rows, _knots(recalibrator)
+    off = recalibrator.compression_error_
+    groups = recalibrator.groups_ if isinstance(recalibrator, Grouped) else None
+    if json:
+        document = _about(file, rows, layout) | {
+            "map": str(out),
+            "method": repr(recalibrator),
+            "knots": knots,
+            "compression_error": off,
+        }
+        if groups is not None:
+            document["groups"] = [str(group) for group in groups]
+        print(as_json(document | {"notes": found}))
+        return
+    print(f"{file}: {rows:,} rows, {layout.describe()}")
+    of_groups = "" if groups is None else f", {len(groups):,} groups"
+    bound = f", rank error below {off:.2g}" if off else ""
+    print(f"{out}: {recalibrator!r}{of_groups}, {knots:,} scores{bound}")
+    tell_notes(found)
+
+
+def apply(
+    map_file: Path,
+    file: Path,
+    out: Path,
+    asked: Asked,
+    columns: Columns,
+    separator: str | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Apply a map to a file and write another."""
+    if file.suffix.lower() == ".json" and map_file.suffix.lower() != ".json":
+        raise FileError(
+            f"{file} looks like a map and {map_file} like forecasts; expected the map first: "
+            f"trueline apply {file} {map_file} -o {out}."
+        )
+    coverage = [_share(c) for c in asked.coverage]
+    quantiles = _levels(asked.quantiles)
+    known_ending(out, writing=True)
+    check_writable(out, force=force)
+    recalibrator = _load(map_file)
+    source, layout = _open(file, separator, columns, y=False)
+    _refuse_groups(recalibrator, layout, map_file)
+    with notes() as found, progress(f"recalibrating {file.name}") as told:
+        rows = apply_source(
+            recalibrator,
+            source,
+            layout,
+            out,
+            map_name=map_file,
+            coverage=coverage,
+            quantiles=quantiles,
+            moments=asked.moments,
+            prefix=asked.prefix,
+            force=force,
+            progress=told,
+        )
+    if json:
+        document = _about(file, rows, layout) | {"map": str(map_file), "out": str(out)}
+        print(as_json(document | {"notes": found}))
+        return
+    print(f"{out}: {rows:,} rows of {file}, {layout.describe()}, recalibrated by {map_file}")
+    tell_notes(found)
+
+
+def report(
+    file: Path,
+    map_file: Path | None,
+    page: Page,
+    method: str,
+    columns: Columns,
+    separator: str | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Write a page about a file, before and after a map."""
+    out = page.out
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"a report is a page; expected -o to end in .html, not {out.name}.")
+    share = _share(page.coverage)
+    check_writable(out, force=force)
+    recalibrator = None if map_file is None else _load(map_file)
+    source, layout = _open(file, separator, columns)
+    with notes() as found:
+        with progress(f"reading {file.name}") as told:
+            sample = sample_source(source, layout, random_state=page.random_state, progress=told)
+        if recalibrator is None:
+            compared = _half_and_half(file, sample, method, layout, page.random_state)
+        else:
+            transform = Transformer(recalibrator, layout, source, map_file)
+            compared = _with_map(sample, transform)
+            _warn_if_the_same_rows(recalibrator, source)
+        _write_page(file, sample, compared, layout, page._replace(coverage=share))
+    if json:
+        document = _about(file, sample.n, layout) | {
+            "out": str(out),
+            "rows_drawn": len(sample.y),
+            "rows_fitted": compared.n_fit if recalibrator is None else 0,
+            "rows_judged": len(compared.y),
+        }
+        print(as_json(document | {"notes": found}))
+        return
+    print(f"{file}: {sample.n:,} rows, {layout.describe()}")
+    if len(sample.y) < sample.n:
+        print(f"{len(sample.y):,} of them were drawn at random")
+    if recalibrator is None:
+        print(f"a random {compared.n_fit:,} fitted a map, the other {len(compared.y):,} judge it")
+    print(f"the page is {out}")
+    tell_notes(found)
+
+
+class _Compared(NamedTuple):
+    """Rows with their forecasts before and after, and how many rows the map was fitted on."""
+
+    y: Any
+    before: Any
+    after: Any
+    weight: Any
+    groups: Any
+    features: dict[str, Any]
+    n_fit: int
+
+
+def _half_and_half(
+    file: Path, sample: Sample, method: str, layout: Layout, random_state: int
+) -> _Compared:
+    """Fit a map on a random half and judge it on the other.
+
+    Not the other way round as well: the misses of two maps, each judged on the other's rows,
+    cancel, and their joint calibration error comes out far below what either has.
+    """
+    n = len(sample.y)
+    if n < _FEWEST_ROWS:
+        raise FileError(
+            f"{file} has {n} rows; expected at least {_FEWEST_ROWS}, because half of them fit a "
+            f"map and the other half judge it. Add rows, or give a map with --map."
+        )
+    order = np.random.default_rng(random_state).permutation(n)
+    half, rest = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
+    weight, groups = sample.weight, sample.groups
+    recalibrator = _recalibrator(method, layout.group)
+    in_groups = isinstance(recalibrator, Grouped)
+    recalibrator.fit(
+        sample.y[half],
+        sample.dist[half],
+        None if weight is None else weight[half],
+        groups[half] if in_groups else None,
+    )
+    before = sample.dist[rest]
+    return _Compared(
+        sample.y[rest],
+        before,
+        recalibrator.transform(before, groups[rest] if in_groups else None),
+        None if weight is None else weight[rest],
+        None if groups is None else groups[rest],
+        {name: values[rest] for name, values in sample.features.items()},
+        len(half),
+    )
+
+
+def _with_map(sample: Sample, transform: Transformer) -> _Compared:
+    """Judge a map on all rows."""
+    groups = None if sample.groups is None else pyarrow().array(sample.groups)
+    after = transform(sample.dist, groups)
+    transform.finish()
+    return _Compared(
+        sample.y,
+        sample.dist,
+        after,
+        sample.weight,
+        sample.groups,
+        sample.features,
+        round(transform.n_fit()),
+    )
+
+
+def _write_page(
+    file: Path, sample: Sample, compared: _Compared, layout: Layout, page: Page
+) -> None:
+    import trueline
+
+    title = page.title or file.name
+    if len(sample.y) < sample.n:
+        title += f" ({len(sample.y):,} of {sample.n:,} rows, drawn at random)"
+    try:
+        trueline.report(
+            compared.y,
+            {"before": compared.before, "after": compared.after},
+            page.out,
+            x=compared.features or None,
+            groups=compared.groups,
+            coverage=page.coverage,
+            sample_weight=compared.weight,
+            title=title,
+            y_name=layout.y,
+            unit=page.unit,
+            n_fit=compared.n_fit,
+            random_state=page.random_state,
+        )
+    except OSError as error:
+        raise cannot_write(page.out, error) from None
+
+
+def _open(
+    file: Path, separator: str | None, columns: Columns, *, y: bool = True
+) -> tuple[Source, Layout]:
+    if separator is not None:
+        separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
+        if len(separator) != 1:
+            raise FileError(f"--separator is {separator!r}; expected one character, or tab.")
+    source = open_source(file, separator)
+    return source, columns.find(source.names, file=file, y=y)
+
+
+def _load(map_file: Path) -> Recalibrator:
+    """Read a map, and say what is wrong with one that is none."""
+    if map_file.is_dir():
+        raise FileError(f"{map_file} is a folder; expected a map that trueline fit wrote.")
+    try:
+        return load(map_file)
+    except FileNotFoundError:
+        beside = map_file.parent.glob("*.json") if map_file.parent.is_dir() else []
+        hint = did_you_mean(map_file.name, [path.name for path in beside])
+        raise FileError(f"there is no map {map_file}. Make one with trueline fit.{hint}") from None
+    except OSError as error:
+        raise FileError(f"cannot read {map_file}: {error.strerror}.") from None
+    except ValueError as error:
+        text = str(error).replace("Write it again with to_json.", "Make it with trueline fit.")
+        raise FileError(text) from None
+
+
+def _recalibrator(method: str, group: str | None) -> Recalibrator:
+    """Make a recalibrator from its name; with groups it is one a group."""
+    made: Recalibrator = getattr(recalibration, method.capitalize())()
+    if group is not None and isinstance(made, Pooled):
+        return Grouped(None if method == "isotonic" else made)
+    if group is None and isinstance(made, Grouped):
+        raise FileError("--method grouped fits one map a group. Name their column with --group.")
+    return made
+
+
+def _refuse_groups(recalibrator: Recalibrator, layout: Layout, map_file: Path) -> None:
+    if layout.group is not None and not isinstance(recalibrator, Grouped):
+        raise FileError(f"{map_file} was fitted without groups. Leave out --group.")
+
+
+def _warn_if_the_same_rows(recalibrator: Recalibrator | None, source: Source) -> None:
+    """Rows that a map was fitted on say nothing of how it does on others."""
+    if isinstance(recalibrator, Pooled | Grouped) and recalibrator.scores_.total == source.rows:
+        warn(
+            f"the map was fitted on as many rows as {source.path} has. If they are the same, judge "
+            f"it on others."
+        )
+
+
+def _share(coverage: float) -> float:
+    try:
+        return level(coverage, "--coverage")
+    except ValueError as error:
+        raise FileError(str(error)) from None
+
+
+def _levels(given: list[str]) -> list[float]:
+    """Levels from texts such as 0.05,0.5."""
+    found = []
+    for text in (t for part in given for t in re.split(r"[,\s]+", part) if t):
+        try:
+            found.append(float(text))
+        except ValueError:
+            raise FileError(
+                f"--quantiles holds {text!r}; expected levels such as 0.05,0.5,0.95."
+            ) from None
+    if not found:
+        return []
+    try:
+        return [float(q) for q in levels(found, "--quantiles")]
+    except ValueError as error:
+        raise FileError(str(error)) from None
+
+
+def _knots(recalibrator: Recalibrator) -> int:
+    """Number of scores in a map, those of its groups included."""
+    if isinstance(recalibrator, Grouped):
+        scores = [recalibrator.scores_, *recalibrator._group_scores.values()]
+        return sum(len(s.values) for s in scores)
+    return len(recalibrator.scores_.values) if isinstance(recalibrator, Pooled) else 0
+
+
+def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:
+    """What a machine should know of the input."""
+    return {
+        "file": str(file),
+        "rows": rows,
+        "kind": layout.kind,
+        "columns": list(layout.forecast),
+    }

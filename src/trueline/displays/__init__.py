@@ -1,0 +1,18 @@
+"""Pictures of what the diagnostics computed, with scikit-learn's Display manners.
+
+They need matplotlib, ``pip install "trueline[plots]"``, which is loaded when something is drawn.
+"""
+
+from trueline.displays._calibration import CalibrationDisplay
+from trueline.displays._intervals import IntervalDisplay
+from trueline.displays._pit import PITDisplay
+from trueline.displays._recalibration import RecalibrationDisplay
+from trueline.displays._sharpness import SharpnessDisplay
+
+__all__ = [
+    "CalibrationDisplay",
+    "IntervalDisplay",
+    "PITDisplay",
+    "RecalibrationDisplay",
+    "SharpnessDisplay",
+]

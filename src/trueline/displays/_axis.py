@@ -1,0 +1,82 @@
+"""Where rows stand on the x axis, and which of many are drawn."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import same_length, vector
+from trueline.displays._forecasts import own_name
+from trueline.distributions import Distribution
+
+
+class Positions(NamedTuple):
+    """Rows to draw, and where."""
+
+    rows: NDArray[np.intp]
+    x: NDArray[Any]
+    name: str
+    kind: Literal["band", "bars"]
+    last: bool
+
+
+def positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> Positions:
+    """Choose at most `max_rows` rows, in the order of x.
+
+    Of a series, rows in order or dates, these are the last ones; otherwise they are evenly
+    spaced.
+    """
+    n = len(dist)
+    if isinstance(x, str):
+        if x != "forecast":
+            raise ValueError(f'x is {x!r}; expected numbers, dates or "forecast".')
+        rows = _evenly(n, max_rows)
+        median = dist._take(rows).median()
+        order = np.argsort(median, kind="stable")
+        places = np.arange(1.0, rows.size + 1.0)
+        return Positions(rows[order], places, "rows, by forecast", "bars", last=False)
+    if x is None and not _has_dates(y):
+        rows = np.arange(max(n - max_rows, 0), n)
+        return Positions(rows, rows.astype(np.float64), "row", "band", last=True)
+    given, name = (y.index, own_name(y.index) or "date") if x is None else (x, own_name(x))
+    values = _numbers_or_dates(given)
+    same_length(n, values, "x", "the forecast")
+    order = np.argsort(values, kind="stable")
+    series = values.dtype.kind == "M"
+    rows = order[-max_rows:] if series else order[_evenly(n, max_rows)]
+    return Positions(rows, values[rows], name or ("date" if series else "x"), "band", last=series)
+
+
+def _evenly(n: int, most: int) -> NDArray[np.intp]:
+    """At most so many of n, evenly spaced."""
+    return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * n / most).astype(np.intp)
+
+
+def _has_dates(y: Any) -> bool:
+    """Whether it is a pandas series with dates as its index, which numbers the rows better."""
+    index = getattr(y, "index", None)
+    return hasattr(y, "iloc") and getattr(getattr(index, "dtype", None), "kind", "") == "M"
+
+
+def _numbers_or_dates(x: Any) -> NDArray[Any]:
+    """Convert to float64 or datetime64, (n,)."""
+    a = np.asarray(x)
+    if a.dtype.kind == "O" and a.size and hasattr(a.flat[0], "year"):
+        # Of dates with a time zone the local time is what the axis should show.
+        naive = [d.replace(tzinfo=None) if getattr(d, "tzinfo", None) else d for d in a.flat]
+        a = np.array(naive, dtype="datetime64[us]").reshape(a.shape)
+    if a.dtype.kind != "M":
+        if a.dtype.kind in "US" or (a.dtype.kind == "O" and a.size and isinstance(a.flat[0], str)):
+            raise TypeError(
+                "x holds strings; expected numbers or dates. Convert dates first: "
+                'numpy.asarray(x, dtype="datetime64[D]") or pandas.to_datetime(x).'
+            )
+        return vector(x, "x")
+    if a.ndim != 1:
+        raise ValueError(f"x has shape {a.shape}; expected one date a row, shape (n,).")
+    if np.isnat(a).any():
+        i = int(np.flatnonzero(np.isnat(a))[0])
+        raise ValueError(f"x[{i}] is not a date (NaT); expected one in every row. Drop that row.")
+    return a

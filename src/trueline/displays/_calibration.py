@@ -1,0 +1,271 @@
+"""The calibration plot of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline.displays import _style
+from trueline.displays._forecasts import Forecasts, each, named, of_estimator, results
+from trueline.metrics import CalibrationCurve, calibration_curve
+from trueline.metrics._calibration import check_row_count, error_of, floor_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+
+_TICKS = np.arange(6) / 5
+
+
+class CalibrationDisplay:
+    """The calibration plot: expected against observed probabilities, with a band for chance.
+
+    A true forecast is a straight line. Where a curve leaves the band, chance does not explain
+    it. A curve that is flatter than the diagonal comes of forecasts that are too narrow, a
+    steeper one of forecasts that are too wide. The legend gives the calibration error (Eq. 9)
+    of each curve, and in brackets the floor, the error that a perfect forecaster would expect.
+
+    Make one with `from_predictions` or `from_estimator`, or from results of
+    `trueline.calibration_curve`. Of several forecasts the last has the plainest line: put what
+    you have now last. Axes that have such a plot already get further curves.
+
+    Parameters
+    ----------
+    curves : CalibrationCurve or mapping of names to CalibrationCurve
+    name : str, optional
+        Name of a single curve.
+    n_fit : float or mapping of names to float, optional
+        Rows that a recalibrator was fitted on; it raises the floor, see `calibration_floor`.
+
+    Attributes
+    ----------
+    errors, floors : dict
+        Calibration error and floor of each curve.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of matplotlib Line2D
+        The curves by name.
+    line_ : matplotlib Line2D
+        The last of them.
+    reference_ : matplotlib Line2D or None
+        The diagonal; None where it was there already.
+    band_ : matplotlib PolyCollection or None
+        None where it was there already, or where curves of different rows have no common one.
+    legend_ : matplotlib Legend or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> F, G = tl.Normal(np.zeros(1000), 0.5), tl.Normal(np.zeros(1000), 1.0)
+    >>> display = tl.CalibrationDisplay.from_predictions(y, {"before": F, "after": G})
+    >>> {name: round(error, 4) for name, error in display.errors.items()}
+    {'before': 0.113, 'after': 0.0032}
+    >>> display.ax_.get_xlabel()
+    'expected probability'
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: dict[str, Line2D]
+    line_: Line2D
+    reference_: Line2D | None
+    band_: PolyCollection | None
+    legend_: Legend | None
+
+    def __init__(
+        self,
+        curves: CalibrationCurve | Mapping[str, CalibrationCurve],
+        *,
+        name: str | None = None,
+        n_fit: float | Mapping[str, float] | None = None,
+    ) -> None:
+        self.curves = results(curves, (CalibrationCurve,), name)
+        rows = _rows_of_fit(n_fit, self.curves)
+        self.errors, self.floors = {}, {}
+        for key, curve in self.curves.items():
+            ones = np.ones_like(curve.levels)
+            self.errors[key] = error_of(curve.levels, curve.observed, ones)
+            self.floors[key] = floor_of(curve.levels, ones, curve.n_effective, rows.get(key))
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        dist: Forecasts,
+        *,
+        levels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        confidence: float = 0.95,
+        n_fit: float | Mapping[str, float] | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the calibration plot of forecasts.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes.
+        dist : Distribution or mapping of names to Distribution
+            The n forecasts, of one model or of several.
+        levels : (m,) array-like, optional
+            Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
+        sample_weight : (n,) array-like, optional
+            Weights of the rows.
+        confidence : float, default 0.95
+            Of the band.
+        n_fit : float or mapping of names to float, optional
+            Rows that a recalibrator was fitted on; it raises the floor.
+        name : str, optional
+            Name of a single forecast.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For `plot`.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_predictions")
+        forecasts = named(dist, name)
+        return cls._of(y, forecasts, levels, sample_weight, confidence, n_fit).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        levels: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        confidence: float = 0.95,
+        n_fit: float | Mapping[str, float] | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the calibration plot of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted regressor or mapping of names to fitted regressors
+            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
+        X : (n, d) array-like
+            Features of rows that the model has not seen.
+        y : (n,) array-like
+            Their outcomes.
+        levels, sample_weight, confidence, n_fit, name, ax, **kwargs
+            As in `from_predictions`; the name is that of the class by default.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
+        forecasts = of_estimator(estimator, X, name)
+        return cls._of(y, forecasts, levels, sample_weight, confidence, n_fit).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(
+        cls,
+        y: ArrayLike,
+        forecasts: dict[str, Any],
+        levels: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        confidence: float,
+        n_fit: float | Mapping[str, float] | None,
+    ) -> Self:
+        _rows_of_fit(n_fit, forecasts)  # before the work
+        options: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
+        curves = each(forecasts, lambda dist: calibration_curve(y, dist, levels, **options))
+        return cls(curves, n_fit=n_fit)
+
+    def plot(
+        self, ax: Axes | None = None, *, band: bool = True, legend: bool = True, **kwargs: Any
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        band : bool, default True
+            Whether to draw the band of what chance explains.
+        legend : bool, default True
+            Whether to draw the legend.
+        **kwargs : dict
+            For the lines, as in `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (5.0, 5.0))
+        self.reference_, self.band_, self.legend_ = None, None, None
+        looks = _style.looks(ax, len(self.curves))
+        if not _style.has_reference(ax):
+            self._draw_reference(ax, band)
+        self.lines_ = {}
+        for (key, curve), look in zip(self.curves.items(), looks, strict=True):
+            label = f"{key}: {self.errors[key]:.2g} ({self.floors[key]:.2g})"
+            style = {"label": label, **look.marked_line(_style.paper(ax)), **kwargs}
+            line = ax.plot(curve.levels, curve.observed, clip_on=False, zorder=3, **style)[0]
+            self.lines_[key] = self.line_ = _style.mark(line)
+        if legend:
+            self.legend_ = _style.legend(ax, "calibration error (floor)")
+        return self
+
+    def _draw_reference(self, ax: Axes, band: bool) -> None:
+        curve = next(iter(self.curves.values()))
+        if band and all(_same_band(curve, other) for other in self.curves.values()):
+            self.band_ = ax.fill_between(
+                curve.levels,
+                curve.lower,
+                curve.upper,
+                color=_style.MUTED,
+                alpha=_style.opacity(ax, 0.25),
+                linewidth=0.0,
+                label=_style.chance(curve.confidence),
+            )
+        line = ax.plot([0, 1], [0, 1], color=_style.MUTED, linewidth=1.0, zorder=1.5)[0]
+        self.reference_ = _style.mark(line, _style.REFERENCE)
+        ax.set(
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+            xticks=_TICKS,
+            yticks=_TICKS,
+        )
+        _style.label_axes(ax, "expected probability", "observed frequency")
+        ax.set_aspect("equal", adjustable="box")
+        _style.tidy(ax)
+
+
+def _same_band(one: CalibrationCurve, other: CalibrationCurve) -> bool:
+    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
+
+
+def _rows_of_fit(
+    n_fit: float | Mapping[str, float] | None, names: Mapping[str, Any]
+) -> dict[str, float]:
+    """Rows that a recalibrator was fitted on, by name."""
+    if n_fit is None:
+        return {}
+    if not isinstance(n_fit, Mapping):
+        check_row_count(n_fit, "n_fit")
+        return dict.fromkeys(names, n_fit)
+    for key, value in n_fit.items():
+        if key not in names:
+            raise ValueError(f"n_fit names {key!r}; expected names of forecasts: {list(names)}.")
+        check_row_count(value, f"n_fit[{key!r}]")
+    return dict(n_fit)

@@ -1,0 +1,392 @@
+"""Forecasts and outcomes along an axis, with intervals around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import FloatArray, increasing_levels, same_length
+from trueline.displays import _style
+from trueline.displays._axis import Positions, positions
+from trueline.displays._forecasts import name_of_model, one, own_name
+from trueline.distributions import Distribution
+from trueline.estimators._predictive import predictive
+from trueline.metrics import coverage as coverage_of
+from trueline.metrics._edge import check_count, check_rows
+from trueline.metrics._intervals import miss_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import LineCollection, PolyCollection
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+Kind = Literal["band", "bars"]
+
+_COVERAGE = (0.5, 0.8, 0.9)
+# Opacity of the widest and of the narrowest interval, as if each were drawn alone.
+_PALEST, _STRONGEST = 0.22, 0.65
+# Widths of bars in points, at most and at least, and the share of their row that they take up.
+_THICKEST, _THINNEST, _SHARE = 5.0, 0.8, 0.55
+# Sizes of the marker of a miss in points, at least and at most.
+_SMALLEST, _LARGEST = 5.0, 7.0
+
+
+class IntervalDisplay:
+    """Outcomes, the forecast and its intervals: the paper's Figures 1, 3 and 6.
+
+    The forecast is the predicted median, the intervals are nested, and outcomes that the widest
+    one misses have a marker of their own. The legend says how often the widest interval holds,
+    in all rows. At most `max_rows` rows are drawn, and the legend says so: of a series the last
+    ones, otherwise rows evenly spaced in the order of `x`, which miss about as often as all do. For
+    another stretch pass it: ``y[a:b], dist[a:b]``.
+
+    Make one with `from_predictions` or `from_estimator`.
+
+    Parameters
+    ----------
+    x : (k,) array-like
+        Numbers or dates, increasing.
+    y : (k,) array-like
+        Outcomes.
+    forecast : (k,) array-like
+        Predicted medians.
+    lower, upper : (k, m) array-like
+        Ends of the intervals.
+    coverage : (m,) array-like
+        Their probabilities, increasing.
+    held : float, optional
+        Share of outcomes that the widest interval holds; that of the k rows by default.
+    note : str, optional
+        Title of the legend: which rows these are.
+    name : str, optional
+        What the forecast is called.
+    x_name, y_name, unit : str, optional
+        What the axes show, and what the outcome is measured in.
+
+    Attributes
+    ----------
+    missed : ndarray of bool, (k,)
+        Outcomes outside the widest interval.
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    intervals_ : list of matplotlib PolyCollection or LineCollection
+        From the widest to the narrowest.
+    line_ : matplotlib Line2D
+        The forecast.
+    points_, misses_ : matplotlib Line2D
+        Outcomes inside and outside the widest interval.
+    legend_ : matplotlib Legend or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> loc = np.sin(np.arange(2000) / 20)
+    >>> y, F = rng.normal(loc, 1.0), tl.Normal(loc, 0.5)
+    >>> display = tl.IntervalDisplay.from_predictions(y, F, max_rows=100, y_name="load", unit="MW")
+    >>> len(display.x), display.ax_.get_ylabel()
+    (100, 'load (MW)')
+    >>> print(f"{display.held:.1f}")
+    0.6
+    """
+
+    missed: NDArray[np.bool_]
+    ax_: Axes
+    figure_: Figure
+    intervals_: list[PolyCollection | LineCollection]
+    line_: Line2D
+    points_: Line2D
+    misses_: Line2D
+    legend_: Legend | None
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        forecast: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        coverage: ArrayLike,
+        *,
+        held: float | None = None,
+        note: str | None = None,
+        name: str | None = None,
+        x_name: str | None = None,
+        y_name: str | None = None,
+        unit: str | None = None,
+    ) -> None:
+        self.coverage = increasing_levels(coverage, "coverage")
+        self.x, self.y = np.asarray(x), np.asarray(y, dtype=np.float64)
+        self.forecast = np.asarray(forecast, dtype=np.float64)
+        self.lower, self.upper = self._ends(lower, "lower"), self._ends(upper, "upper")
+        for key, column in (("x", self.x), ("forecast", self.forecast)):
+            same_length(self.y.size, column, key, "y")
+        self.missed = miss_rows(self.y, self.lower[:, -1], self.upper[:, -1]) > 0
+        self.held = float(1.0 - self.missed.mean()) if held is None else held
+        self.note = note
+        self.name = name
+        self.x_name = x_name
+        self.y_name = y_name
+        self.unit = unit
+
+    def _ends(self, ends: ArrayLike, name: str) -> FloatArray:
+        """Check the ends of intervals, (k, m); of one interval also (k,)."""
+        a, shape = np.asarray(ends, dtype=np.float64), (self.y.size, self.coverage.size)
+        if a.size != self.y.size * self.coverage.size or a.shape[0] != self.y.size:
+            raise ValueError(
+                f"{name} has shape {a.shape}; expected {shape}, a row an outcome and a column a "
+                f"coverage."
+            )
+        return a.reshape(shape)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        dist: Distribution,
+        x: ArrayLike | Literal["forecast"] | None = None,
+        *,
+        coverage: ArrayLike = _COVERAGE,
+        sample_weight: ArrayLike | None = None,
+        max_rows: int = 300,
+        name: str | None = None,
+        x_name: str | None = None,
+        y_name: str | None = None,
+        unit: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw forecasts and outcomes.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes.
+        dist : Distribution
+            The n forecasts of one model.
+        x : (n,) array-like or "forecast", optional
+            Where the rows stand on the x axis: numbers or dates; or "forecast" for rows in the
+            order of the predicted median. By default the dates that index the series `y`, or
+            else the rows in order.
+        coverage : scalar or (m,) array-like, default (0.5, 0.8, 0.9)
+            Probabilities that the intervals should hold.
+        sample_weight : (n,) array-like, optional
+            Weights of the rows in the share that the widest interval holds.
+        max_rows : int, default 300
+            Most rows to draw.
+        name : str, optional
+            What the forecast is called in the legend.
+        x_name, y_name, unit : str, optional
+            What the axes show, and what the outcome is measured in; by default the names of the
+            series `x` and `y`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For `plot`.
+
+        Returns
+        -------
+        IntervalDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_predictions")
+        check_count(max_rows, "max_rows")
+        c = increasing_levels(coverage, "coverage")
+        outcomes, dist, w = check_rows(y, one(dist), sample_weight)
+        place = positions(x, y, dist, max_rows)
+        shown = dist._take(place.rows)
+        lower, upper = shown.interval(c)
+        display = cls(
+            place.x,
+            outcomes[place.rows],
+            shown.median(),
+            lower,
+            upper,
+            c,
+            held=coverage_of(outcomes, dist, float(c[-1]), sample_weight=w),
+            note=_note(place, len(dist)),
+            name=name,
+            x_name=place.name if x_name is None else x_name,
+            y_name=own_name(y) if y_name is None else y_name,
+            unit=unit,
+        )
+        kwargs.setdefault("kind", place.kind)
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        x: ArrayLike | Literal["forecast"] | None = None,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw forecasts of a fitted model, and outcomes.
+
+        Parameters
+        ----------
+        estimator : fitted regressor
+            What it says of its uncertainty is read as `CalibratedRegressor` reads it.
+        X : (n, d) array-like
+            Features of rows that the model has not seen.
+        y : (n,) array-like
+            Their outcomes.
+        x, name, ax, **kwargs
+            As in `from_predictions`; the name is that of the class by default.
+
+        Returns
+        -------
+        IntervalDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
+        dist = predictive(estimator, X)
+        name = name_of_model(estimator, name)
+        return cls.from_predictions(y, dist, x, name=name, ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Kind = "band",
+        legend: bool = True,
+        color: str | None = None,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : {"band", "bars"}, default "band"
+            Whether intervals join to a band, as for a series, or stand apart, a bar a row.
+            From predictions, ``x="forecast"`` draws bars by default.
+        legend : bool, default True
+            Whether to draw the legend.
+        color : str, optional
+            Colour of the forecast and its intervals.
+
+        Returns
+        -------
+        self
+        """
+        if kind not in ("band", "bars"):
+            raise ValueError(f'kind is {kind!r}; expected "band" or "bars".')
+        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (8.0, 4.0))
+        self.legend_ = None
+        look = _style.looks(ax, 1)[0]
+        colour = look.color if color is None else color
+        self._draw_intervals(ax, kind, colour)
+        shape: dict[str, Any] = {"linewidth": 1.4}
+        if kind == "bars":
+            room = _style.width_in_points(ax) / self.x.size
+            shape = {"linestyle": "none", "marker": "_", "markersize": min(0.9 * room, 8.0)}
+        line = ax.plot(
+            self.x, self.forecast, color=colour, label=self.name or "forecast", zorder=3, **shape
+        )
+        self.line_ = _style.mark(line[0])
+        self._draw_outcomes(ax)
+        self._set_axes(ax)
+        if legend:
+            handles = [*self._patches(ax, colour), self.line_, self.points_, self.misses_]
+            self.legend_ = _style.legend(ax, self.note, columns=3, handles=handles)
+        return self
+
+    def _draw_intervals(self, ax: Axes, kind: Kind, colour: str) -> None:
+        self.intervals_ = []
+        count = self.coverage.size
+        opacity = self._opacity(ax)
+        width = float(
+            np.clip(_SHARE * _style.width_in_points(ax) / self.x.size, _THINNEST, _THICKEST)
+        )
+        for drawn, j in enumerate(reversed(range(count))):
+            under = opacity[drawn - 1] if drawn else 0.0
+            style: dict[str, Any] = {
+                "color": colour,
+                # Each lies on the wider ones, which shine through.
+                "alpha": 1.0 - (1.0 - opacity[drawn]) / (1.0 - under),
+                "label": self._label(j),
+                "zorder": 1.0 + 0.1 * drawn,
+            }
+            ends = self.lower[:, j], self.upper[:, j]
+            self.intervals_.append(
+                ax.fill_between(self.x, *ends, linewidth=0.0, **style)
+                if kind == "band"
+                else ax.vlines(self.x, *ends, linewidth=width, **style)
+            )
+
+    def _opacity(self, ax: Axes) -> list[float]:
+        """From the widest interval to the narrowest."""
+        ends = _style.opacity(ax, _PALEST), _STRONGEST
+        return [float(a) for a in np.linspace(*ends, self.coverage.size)]
+
+    def _patches(self, ax: Axes, colour: str) -> list[Patch]:
+        """Intervals for the legend, as they look with the wider ones behind them."""
+        from matplotlib.patches import Patch
+
+        return [
+            Patch(color=colour, alpha=alpha, linewidth=0.0, label=artist.get_label())
+            for alpha, artist in zip(self._opacity(ax), self.intervals_, strict=True)
+        ]
+
+    def _label(self, j: int) -> str:
+        share = _style.percent(self.coverage[j])
+        return share if j < self.coverage.size - 1 else f"{share} (holds {self.held:.0%})"
+
+    def _draw_outcomes(self, ax: Axes) -> None:
+        inside = ~self.missed
+        size = float(np.clip(1.3 * _style.width_in_points(ax) / self.x.size, _SMALLEST, _LARGEST))
+        ink, paper = _style.ink(ax), _style.paper(ax)
+        common: dict[str, Any] = {"linestyle": "none", "markeredgecolor": paper}
+        self.points_ = ax.plot(
+            self.x[inside],
+            self.y[inside],
+            marker="o",
+            markersize=0.55 * size,
+            markeredgewidth=0.0,
+            markerfacecolor=ink,
+            label="outcome",
+            zorder=4,
+            **common,
+        )[0]
+        self.misses_ = ax.plot(
+            self.x[self.missed],
+            self.y[self.missed],
+            marker="X",
+            markersize=size,
+            markeredgewidth=0.08 * size,
+            markerfacecolor=ink,
+            label="missed",
+            zorder=5,
+            **common,
+        )[0]
+
+    def _set_axes(self, ax: Axes) -> None:
+        _style.label_axes(ax, self.x_name or "x", _style.with_unit(self.y_name or "y", self.unit))
+        ax.margins(x=0.01)
+        if self.x.dtype.kind == "M":
+            from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+            locator = AutoDateLocator(  # type: ignore[no-untyped-call]
+                maxticks=4 if _style.is_narrow(ax) else 8
+            )
+            ax.xaxis.set_major_locator(locator)
+            ax.xaxis.set_major_formatter(
+                ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
+            )
+        _style.tidy(ax)
+
+
+def _note(place: Positions, n: int) -> str | None:
+    shown = place.rows.size
+    if shown == n:
+        return None
+    return f"{'last ' if place.last else ''}{shown:,} of {n:,} rows"

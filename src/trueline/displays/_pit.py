@@ -1,0 +1,286 @@
+"""Where outcomes fell in their forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import RandomState
+from trueline.displays import _style
+from trueline.displays._forecasts import Forecasts, each, named, of_estimator, results
+from trueline.metrics import PITDifference, PITHistogram, pit_difference, pit_histogram
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import StepPatch
+
+Kind = Literal["histogram", "difference"]
+Result = PITHistogram | PITDifference
+
+
+class PITDisplay:
+    """Probability integral transforms: where outcomes fell in their forecasts.
+
+    The PIT values of a calibrated forecast are uniform. ``kind="histogram"`` shows which parts
+    of the forecasts got too many outcomes: a U comes of forecasts that are too narrow, a hump
+    of forecasts that are too wide, a slope of a bias. ``kind="difference"`` shows the
+    calibration curve minus the diagonal, where small faults are seen best. What lies inside the
+    band chance explains: that of the histogram holds for all bins together (binomial intervals,
+    Bonferroni), that of the difference for the whole curve.
+
+    Make one with `from_predictions` or `from_estimator`, or from results of
+    `trueline.pit_histogram` or `trueline.pit_difference`. Of several forecasts the last has the
+    plainest line.
+
+    Parameters
+    ----------
+    results : PITHistogram or PITDifference, or mapping of names to either
+    name : str, optional
+        Name of a single result.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : dict of matplotlib StepPatch or Line2D
+        What was drawn of each forecast, by name.
+    line_ : matplotlib StepPatch or Line2D
+        The last of them.
+    reference_ : matplotlib Line2D or None
+        Perfect calibration; None where it was there already.
+    band_ : matplotlib PolyCollection or None
+    legend_ : matplotlib Legend or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> display = tl.PITDisplay.from_predictions(y, tl.Normal(np.zeros(1000), 0.5), bins=5)
+    >>> display.results["forecast"].inside
+    False
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: dict[str, StepPatch | Line2D]
+    line_: StepPatch | Line2D
+    reference_: Line2D | None
+    band_: PolyCollection | None
+    legend_: Legend | None
+
+    def __init__(self, results: Result | Mapping[str, Result], *, name: str | None = None) -> None:
+        self.results = _of_one_kind(results, name)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike,
+        dist: Forecasts,
+        *,
+        kind: Kind = "histogram",
+        bins: int = 20,
+        sample_weight: ArrayLike | None = None,
+        confidence: float = 0.95,
+        random_state: RandomState = 0,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the PIT values of forecasts.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes.
+        dist : Distribution or mapping of names to Distribution
+            The n forecasts, of one model or of several.
+        kind : {"histogram", "difference"}, default "histogram"
+        bins : int, default 20
+            Of the histogram.
+        sample_weight : (n,) array-like, optional
+            Weights of the rows.
+        confidence : float, default 0.95
+            Of the band.
+        random_state : None, int or numpy.random.Generator, default 0
+            Used where a forecast has steps, see `trueline.pit`.
+        name : str, optional
+            Name of a single forecast.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For `plot`.
+
+        Returns
+        -------
+        PITDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_predictions")
+        forecasts = named(dist, name)
+        options = {"sample_weight": sample_weight, "confidence": confidence}
+        return cls._of(y, forecasts, kind, bins, random_state, options).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        kind: Kind = "histogram",
+        bins: int = 20,
+        sample_weight: ArrayLike | None = None,
+        confidence: float = 0.95,
+        random_state: RandomState = 0,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the PIT values of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted regressor or mapping of names to fitted regressors
+            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
+        X : (n, d) array-like
+            Features of rows that the model has not seen.
+        y : (n,) array-like
+            Their outcomes.
+        kind, bins, sample_weight, confidence, random_state, name, ax, **kwargs
+            As in `from_predictions`; the name is that of the class by default.
+
+        Returns
+        -------
+        PITDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
+        forecasts = of_estimator(estimator, X, name)
+        options = {"sample_weight": sample_weight, "confidence": confidence}
+        return cls._of(y, forecasts, kind, bins, random_state, options).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(
+        cls,
+        y: ArrayLike,
+        forecasts: dict[str, Any],
+        kind: Kind,
+        bins: int,
+        random_state: RandomState,
+        options: dict[str, Any],
+    ) -> Self:
+        if kind == "histogram":
+            return cls(
+                each(
+                    forecasts,
+                    lambda dist: pit_histogram(
+                        y, dist, bins=bins, random_state=random_state, **options
+                    ),
+                )
+            )
+        if kind == "difference":
+            return cls(
+                each(
+                    forecasts,
+                    lambda dist: pit_difference(y, dist, random_state=random_state, **options),
+                )
+            )
+        raise ValueError(f'kind is {kind!r}; expected "histogram" or "difference".')
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        band: bool = True,
+        legend: bool = True,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        band : bool, default True
+            Whether to draw the band of what chance explains.
+        legend : bool, default True
+            Whether to draw the legend.
+        **kwargs : dict
+            For the lines, as in `matplotlib.axes.Axes.stairs` or `matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        self
+        """
+        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (6.0, 4.0))
+        self.reference_, self.band_, self.legend_ = None, None, None
+        looks = _style.looks(ax, len(self.results))
+        first = next(iter(self.results.values()))
+        if not _style.has_reference(ax):
+            self._draw_reference(ax, first, band)
+        self.lines_ = {}
+        for (key, result), look in zip(self.results.items(), looks, strict=True):
+            style = {"label": key, **look.line(), **kwargs}
+            self.lines_[key] = self.line_ = _style.mark(_draw(ax, result, style))
+        _limits(ax, first)
+        if legend:
+            self.legend_ = _style.legend(ax, columns=3)
+        return self
+
+    def _draw_reference(self, ax: Axes, result: Result, band: bool) -> None:
+        if isinstance(result, PITHistogram):
+            x, step, level = result.edges, "post", 1.0
+            lower, upper = (np.append(a, a[-1]) for a in (result.lower, result.upper))
+            y_label = "density"
+        else:
+            x, step, level, lower, upper = result.levels, None, 0.0, result.lower, result.upper
+            y_label = "observed − expected"
+        if band:
+            self.band_ = ax.fill_between(
+                x,
+                lower,
+                upper,
+                step=step,  # type: ignore[arg-type]  # None is no step, which the stubs forgot
+                color=_style.MUTED,
+                alpha=_style.opacity(ax, 0.25),
+                linewidth=0.0,
+                label=_style.chance(result.confidence),
+            )
+        line = ax.plot([0.0, 1.0], [level, level], color=_style.MUTED, linewidth=1.0, zorder=1.5)
+        self.reference_ = _style.mark(line[0], _style.REFERENCE)
+        ax.set(xlim=(0.0, 1.0), xticks=np.arange(6) / 5)
+        _style.label_axes(ax, "where the outcome fell in its forecast (PIT)", y_label)
+        _style.tidy(ax)
+
+
+def _of_one_kind(given: Any, name: str | None) -> dict[str, Result]:
+    found: dict[str, Result] = results(given, (PITHistogram, PITDifference), name)
+    if len({type(result) for result in found.values()}) > 1:
+        raise TypeError(
+            "results hold a PITHistogram and a PITDifference; expected all of one kind, because "
+            "they do not share an axis."
+        )
+    return found
+
+
+def _draw(ax: Axes, result: Result, style: dict[str, Any]) -> StepPatch | Line2D:
+    if isinstance(result, PITDifference):
+        return ax.plot(result.levels, result.difference, **style, zorder=3)[0]
+    return ax.stairs(result.density, result.edges, baseline=None, **style, zorder=3)
+
+
+def _limits(ax: Axes, result: Result) -> None:
+    """Show zero, and both sides of it alike."""
+    ax.relim()
+    ax.autoscale_view(scalex=False)
+    if isinstance(result, PITHistogram):
+        ax.set_ylim(0.0, 1.04 * ax.get_ylim()[1])
+        return
+    bound = float(np.abs(ax.get_ylim()).max())
+    ax.set_ylim(-bound, bound)

@@ -1,0 +1,282 @@
+"""How wide forecasts are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline.displays import _style
+from trueline.displays._forecasts import (
+    Forecasts,
+    each,
+    named,
+    of_estimator,
+    own_name,
+    results,
+)
+from trueline.metrics import Widths, coverage as coverage_of, interval_widths
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import StepPatch
+    from matplotlib.text import Text
+
+# Height of a histogram, of the 1 that each forecast has.
+_HEIGHT = 0.6
+# Height of the text below it, in points.
+_TEXT = 20.0
+
+
+class SharpnessDisplay:
+    """How wide the intervals of forecasts are, one row of the picture a forecast.
+
+    Each row has the histogram of the widths, scaled to the same height, with a bar from the 5th
+    to the 95th percentile and a mark at the mean. Narrow is good only for intervals that hold:
+    given outcomes, the share that they hold stands beside the mean width.
+
+    Make one with `from_predictions` or `from_estimator`, or from results of
+    `trueline.interval_widths`.
+
+    Parameters
+    ----------
+    widths : Widths or mapping of names to Widths
+        All of the same coverage.
+    name : str, optional
+        Name of a single forecast.
+    held : mapping of names to float, optional
+        Share of outcomes that the intervals hold.
+    y_name, unit : str, optional
+        What the outcome is called and measured in, for the label.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    histograms_ : dict of matplotlib StepPatch
+        The histograms by name.
+    bars_ : dict of matplotlib Line2D
+        From the 5th to the 95th percentile.
+    marks_ : dict of matplotlib Line2D
+        The means.
+    texts_ : dict of matplotlib Text
+        What stands beside them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> y, scale = rng.normal(size=10_000), np.linspace(0.45, 0.55, 10_000)
+    >>> F, G = tl.Normal(np.zeros(10_000), scale), tl.Normal(np.zeros(10_000), 2 * scale)
+    >>> display = tl.SharpnessDisplay.from_predictions(y, {"before": F, "after": G})
+    >>> display.texts_["after"].get_text()
+    'mean 3.29, holds 90%'
+    """
+
+    ax_: Axes
+    figure_: Figure
+    histograms_: dict[str, StepPatch]
+    bars_: dict[str, Line2D]
+    marks_: dict[str, Line2D]
+    texts_: dict[str, Text]
+
+    def __init__(
+        self,
+        widths: Widths | Mapping[str, Widths],
+        *,
+        name: str | None = None,
+        held: Mapping[str, float] | None = None,
+        y_name: str | None = None,
+        unit: str | None = None,
+    ) -> None:
+        self.widths = results(widths, (Widths,), name)
+        coverages = {w.coverage for w in self.widths.values()}
+        if len(coverages) > 1:
+            raise ValueError(
+                f"widths are of intervals with coverages {sorted(coverages)}; expected one "
+                f"coverage, or the widths do not compare."
+            )
+        self.coverage = coverages.pop()
+        self.held = {} if held is None else dict(held)
+        self.y_name = y_name
+        self.unit = unit
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y: ArrayLike | None,
+        dist: Forecasts,
+        *,
+        coverage: float = 0.9,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        y_name: str | None = None,
+        unit: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the widths of the intervals of forecasts.
+
+        Parameters
+        ----------
+        y : (n,) array-like or None
+            Outcomes; None if there are none yet.
+        dist : Distribution or mapping of names to Distribution
+            The n forecasts, of one model or of several.
+        coverage : float, default 0.9
+            Probability that the intervals should hold.
+        sample_weight : (n,) array-like, optional
+            Weights of the rows.
+        name : str, optional
+            Name of a single forecast.
+        y_name, unit : str, optional
+            What the outcome is called and measured in; the name is that of the series `y` by
+            default.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **kwargs : dict
+            For `plot`.
+
+        Returns
+        -------
+        SharpnessDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_predictions")
+        forecasts = named(dist, name)
+        labels = {"y_name": own_name(y) if y_name is None else y_name, "unit": unit}
+        return cls._of(y, forecasts, coverage, sample_weight, labels).plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None,
+        *,
+        coverage: float = 0.9,
+        sample_weight: ArrayLike | None = None,
+        name: str | None = None,
+        y_name: str | None = None,
+        unit: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the widths of the intervals of a fitted model.
+
+        Parameters
+        ----------
+        estimator : fitted regressor or mapping of names to fitted regressors
+            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
+        X : (n, d) array-like
+            Features.
+        y : (n,) array-like or None
+            Outcomes; None if there are none yet.
+        coverage, sample_weight, name, y_name, unit, ax, **kwargs
+            As in `from_predictions`; the name is that of the class by default.
+
+        Returns
+        -------
+        SharpnessDisplay
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
+        forecasts = of_estimator(estimator, X, name)
+        labels = {"y_name": own_name(y) if y_name is None else y_name, "unit": unit}
+        return cls._of(y, forecasts, coverage, sample_weight, labels).plot(ax, **kwargs)
+
+    @classmethod
+    def _of(
+        cls,
+        y: ArrayLike | None,
+        forecasts: dict[str, Any],
+        coverage: float,
+        sample_weight: ArrayLike | None,
+        labels: dict[str, str | None],
+    ) -> Self:
+        held = None
+        if y is not None:
+            held = each(
+                forecasts,
+                lambda dist: coverage_of(y, dist, coverage, sample_weight=sample_weight),
+            )
+        widths = each(
+            forecasts, lambda dist: interval_widths(dist, coverage, sample_weight=sample_weight)
+        )
+        return cls(widths, held=held, **labels)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default. Axes of their own: each forecast is a row.
+        **kwargs : dict
+            For the histograms, as in `matplotlib.axes.Axes.stairs`.
+
+        Returns
+        -------
+        self
+        """
+        count = len(self.widths)
+        size = (6.0, 1.2 + 0.9 * count)
+        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, size)
+        self.histograms_, self.bars_, self.marks_, self.texts_ = {}, {}, {}, {}
+        looks = _style.looks(ax, count)
+        for row, (key, look) in enumerate(zip(self.widths, looks, strict=True)):
+            self._draw_row(ax, count - 1 - row, key, look, kwargs)
+        ax.set_yticks(np.arange(count)[::-1], list(self.widths))
+        ax.tick_params(axis="y", length=0)
+        _style.label_axes(ax, self._label())
+        ax.set_ylim(-_TEXT * count / _style.height_in_points(ax), count - 1.0 + 1.1 * _HEIGHT)
+        ax.set_xlim(0.0, self._right_end())
+        _style.tidy(ax)
+        ax.spines["left"].set_visible(False)
+        return self
+
+    def _label(self) -> str:
+        what = f"width of {_style.percent(self.coverage)} intervals"
+        return _style.with_unit(f"{what} of {self.y_name}" if self.y_name else what, self.unit)
+
+    def _draw_row(
+        self, ax: Axes, base: int, key: str, look: _style.Look, kwargs: dict[str, Any]
+    ) -> None:
+        widths = self.widths[key]
+        peak = widths.density.max()
+        heights = base + _HEIGHT * widths.density / (peak if peak > 0 else 1.0)
+        alpha = _style.opacity(ax, 0.35)
+        style = {"color": look.color, "alpha": alpha, "fill": True, "linewidth": 0.0, **kwargs}
+        histogram = ax.stairs(heights, widths.edges, baseline=float(base), **style)
+        self.histograms_[key] = _style.mark(histogram)
+        ends = widths.quantiles[[5, 95]]
+        bar: dict[str, Any] = {"color": look.color, "linewidth": 2.5, "solid_capstyle": "butt"}
+        self.bars_[key] = ax.plot(ends, [base, base], **bar)[0]
+        mean: dict[str, Any] = {
+            **look.marked_line(_style.paper(ax)),
+            "linestyle": "none",
+            "markersize": 7.0,
+        }
+        self.marks_[key] = ax.plot([widths.mean], [base], **mean, zorder=4)[0]
+        text = f"mean {widths.mean:.3g}"
+        if key in self.held:
+            text += f", holds {self.held[key]:.0%}"
+        # Below the row, where nothing else is.
+        self.texts_[key] = ax.annotate(
+            text,
+            (0.0, base),
+            xycoords=("axes fraction", "data"),
+            xytext=(4.0, -6.0),
+            textcoords="offset points",
+            va="top",
+            fontsize="small",
+        )
+
+    def _right_end(self) -> float:
+        """Widest that is drawn, and a little more."""
+        ends = [w.edges[-1] for w in self.widths.values()]
+        means = [w.mean for w in self.widths.values() if np.isfinite(w.mean)]
+        return 1.05 * float(max(ends + means))

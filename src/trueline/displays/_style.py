@@ -1,0 +1,253 @@
+"""How all displays look.
+
+The colours are those of Okabe and Ito, some of them darker or lighter: told apart with any kind
+of colour vision. Lightness, line style and marker differ too, so that greyscale print will do.
+"""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+
+# What we drew, so that a second display on the same axes goes on where the first one stopped.
+_SERIES = "trueline-series"
+REFERENCE = "trueline-reference"
+
+# Axes narrower than this, in points, have no room for a legend inside.
+_NARROW = 260.0
+# Width of a letter, in units of the font size, and the fewest letters in a line of a label.
+_LETTER, _SHORTEST = 0.55, 12
+
+# How far below the labels of the y axis a legend may reach to the left, in points.
+_LEFT = 30.0
+# Handle, its distance to the text, and that to the next column, in units of the font size.
+_HANDLE, _PAD, _GAP = 1.8, 0.6, 1.0
+
+MUTED = "0.5"
+
+
+class Look(NamedTuple):
+    """What tells one series from another."""
+
+    color: str
+    linestyle: Any
+    marker: str
+    filled: bool
+
+    def line(self) -> dict[str, Any]:
+        """Keywords of a line."""
+        return {"color": self.color, "linestyle": self.linestyle, "linewidth": 1.8}
+
+    def marked_line(self, paper: Any) -> dict[str, Any]:
+        """Keywords of a line with markers, open ones filled with the colour of the paper."""
+        return {
+            **self.line(),
+            "marker": self.marker,
+            "markersize": 5.5,
+            "markeredgewidth": 1.4,
+            "markerfacecolor": self.color if self.filled else paper,
+            "markeredgecolor": self.color,
+        }
+
+
+_FORMS: list[tuple[Any, str, bool]] = [
+    ("-", "s", True),
+    ("--", "o", False),
+    ("-.", "^", True),
+    (":", "D", False),
+    ((0, (5, 1, 1, 1, 1, 1)), "v", True),
+    ((0, (8, 2)), "P", False),
+]
+_ON_LIGHT = ["#0B559F", "#D55E00", "#56B4E9", "#222222", "#009E73", "#A3447E"]
+_ON_DARK = ["#7FC8F0", "#E0752D", "#F0E442", "#FFFFFF", "#2DBE96", "#CC79A7"]
+
+
+def require_matplotlib(caller: str) -> None:
+    """Raise unless matplotlib is there, before anything is computed."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ImportError(
+            f'{caller} needs matplotlib, which is not installed: pip install "trueline[plots]"'
+        ) from None
+
+
+def axes_and_figure(ax: Any, caller: str, figsize: tuple[float, float]) -> tuple[Axes, Figure]:
+    """Return the axes to draw on, new ones for None, and their figure."""
+    require_matplotlib(caller)
+    from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
+
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure, new = plt.subplots(figsize=figsize, layout="constrained")
+        return new, figure
+    if not isinstance(ax, Axes):
+        mend = {
+            "Figure": "Pass its axes: figure.gca().",
+            "ndarray": "Of several, pass one: axes.flat[0].",
+        }.get(type(ax).__name__, "Make one with: figure, ax = matplotlib.pyplot.subplots().")
+        raise TypeError(f"ax is of type {type(ax).__name__}; expected a matplotlib Axes. {mend}")
+    home = ax.get_figure()
+    if home is None:
+        raise ValueError("ax is on no figure; expected axes that have not been removed.")
+    return ax, home.figure if isinstance(home, SubFigure) else home
+
+
+def is_dark(ax: Axes) -> bool:
+    """Whether the axes have a dark background."""
+    from matplotlib.colors import to_rgba
+
+    red, green, blue, alpha = to_rgba(ax.get_facecolor())
+    if alpha < 0.5:
+        red, green, blue, _ = to_rgba(ax.figure.get_facecolor())
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.4
+
+
+def ink(ax: Axes) -> str:
+    """Colour of what was observed."""
+    return "#F2F2F2" if is_dark(ax) else "#262626"
+
+
+def opacity(ax: Axes, on_light: float) -> float:
+    """Opacity that looks on any background as this one does on a light one."""
+    return min(1.6 * on_light, 1.0) if is_dark(ax) else on_light
+
+
+def paper(ax: Axes) -> Any:
+    """Colour to fill open markers with."""
+    return ax.get_facecolor()
+
+
+def looks(ax: Axes, count: int) -> list[Look]:
+    """Looks of `count` more series; the last one, which is what one has now, is the plainest."""
+    colours = _ON_DARK if is_dark(ax) else _ON_LIGHT
+    drawn = sum(artist.get_gid() == _SERIES for artist in ax.get_children())
+    order = [drawn + i for i in (*range(1, count), 0)]
+    return [Look(colours[i % len(colours)], *_FORMS[i % len(_FORMS)]) for i in order]
+
+
+def mark(artist: Any, gid: str = _SERIES) -> Any:
+    """Mark an artist as a series or a reference of ours, and return it."""
+    artist.set_gid(gid)
+    return artist
+
+
+def has_reference(ax: Axes) -> bool:
+    """Whether a display has drawn its reference here."""
+    return any(artist.get_gid() == REFERENCE for artist in ax.get_children())
+
+
+def tidy(ax: Axes) -> None:
+    """Take away what says nothing."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether there is no room to spare."""
+    return width_in_points(ax) < _NARROW
+
+
+def legend(
+    ax: Axes, title: str | None = None, *, columns: int | None = None, handles: Any = None
+) -> Legend:
+    """Legend inside where there is room for it, below the x axis where there is not.
+
+    With `columns` it is always below, in so many columns where there is room for them.
+    """
+    if handles is None:
+        handles = _series_first(ax)
+    common: dict[str, Any] = {"handles": handles, "title": title, "alignment": "left"}
+    if columns is None and not is_narrow(ax):
+        return ax.legend(loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2, **common)
+    from matplotlib.transforms import ScaledTranslation
+
+    ax.set_anchor("S")  # or the layout forgets what lies below square axes
+    left = _LEFT if is_narrow(ax) else 0.0
+    shift = ScaledTranslation(-left / 72.0, -_room_below(ax) / 72.0, ax.figure.dpi_scale_trans)
+    labels = [handle.get_label() for handle in handles]
+    return ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0.0, 0.0),
+        bbox_transform=ax.transAxes + shift,
+        borderaxespad=0.0,
+        borderpad=0.0,
+        ncols=_columns_that_fit(0.97 * width_in_points(ax) + left, labels, columns or 1),
+        columnspacing=_GAP,
+        handlelength=_HANDLE,
+        handletextpad=_PAD,
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+        **common,
+    )
+
+
+def _series_first(ax: Axes) -> list[Any]:
+    """Handles of the legend: what was measured, then what it is compared with."""
+    handles = ax.get_legend_handles_labels()[0]
+    return sorted(handles, key=lambda artist: artist.get_gid() != _SERIES)
+
+
+def _columns_that_fit(room: float, labels: list[str], most: int) -> int:
+    """How many columns of a legend, filled one after the other, fit into so many points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    font = FontProperties(size="small")
+    besides = (_HANDLE + _PAD + _GAP) * font.get_size_in_points()
+    widths = [TextPath((0, 0), label, prop=font).get_extents().width for label in labels]
+    for columns in range(most, 1, -1):
+        rows = -(-len(labels) // columns)
+        parts = [widths[i : i + rows] for i in range(0, len(labels), rows)]
+        if sum(max(part) + besides for part in parts) <= room:
+            return columns
+    return 1
+
+
+def _room_below(ax: Axes) -> float:
+    """Height of ticks, their labels and the label of the x axis, in points."""
+    sizes = [float(text.get_fontsize()) for text in (*ax.get_xticklabels(), ax.xaxis.label)]
+    lines = 1 + ax.get_xlabel().count("\n")
+    return 14.0 + 1.3 * max(sizes[:-1], default=0.0) + 1.4 * lines * sizes[-1]
+
+
+def label_axes(ax: Axes, x: str, y: str | None = None) -> None:
+    """Label the axes, in lines that are no longer than these."""
+    letter = _LETTER * float(ax.xaxis.label.get_fontsize())
+    ax.set_xlabel(fill(x, max(int(width_in_points(ax) / letter), _SHORTEST)))
+    if y is not None:
+        # A legend below narrow axes will take some of their height.
+        height = height_in_points(ax) * (0.75 if is_narrow(ax) else 1.0)
+        ax.set_ylabel(fill(y, max(int(height / letter), _SHORTEST)))
+
+
+def width_in_points(ax: Axes) -> float:
+    """Width of the axes."""
+    return float(ax.get_window_extent().width / ax.figure.dpi * 72.0)
+
+
+def height_in_points(ax: Axes) -> float:
+    """Height of the axes."""
+    return float(ax.get_window_extent().height / ax.figure.dpi * 72.0)
+
+
+def with_unit(name: str, unit: str | None) -> str:
+    """Label of an axis."""
+    return f"{name} ({unit})" if unit else name
+
+
+def percent(share: float) -> str:
+    """0.9 as 90%, 0.995 as 99.5%."""
+    return f"{100.0 * share:.4g}%"
+
+
+def chance(confidence: float) -> str:
+    """Label of a band."""
+    return f"chance ({percent(confidence)})"

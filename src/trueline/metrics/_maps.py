@@ -1,0 +1,177 @@
+"""The fitted map R, as a few hundred numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution
+from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
+from trueline.recalibration import Grouped, Recalibrator
+from trueline.recalibration._abstract import Pooled, check_kind
+
+# Levels are even in their normal scores up to this one: 0.001 to 0.999.
+_REACH = 3.1
+_GRID = 200
+_MOST_KNOTS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibrationMap:
+    """Result of `recalibration_map`.
+
+    Attributes
+    ----------
+    scores, probabilities : ndarray, (k,)
+        Points of the curve s -> R(s), increasing; a jump of R is two points with one score.
+    base_probabilities : ndarray, (k,), or None
+        What the forecast itself says, F at each score; a map that changes nothing has R = F.
+        None where the score says nothing of probabilities, as for a `Point`.
+    knots, knot_probabilities : ndarray, (m,)
+        Knots of the map in this range and R there, at most 100, evenly thinned. Empty for maps
+        without.
+    knot_base_probabilities : ndarray, (m,), or None
+        What the forecast itself says there.
+    n_knots : int
+        How many the map has.
+    supported : (float, float)
+        Probabilities that calibration rows stand behind; beyond is tail.
+    kind : str
+        What the score measures: "standardised", "residual" or "normal score".
+    n : float
+        Rows, or their weight, that the map was fitted on.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> R = tl.Isotonic().fit([1.0, 2.0, 4.0], tl.Point([0.0, 0.0, 0.0]))
+    >>> tl.recalibration_map(R).knots
+    array([1., 2., 4.])
+    """
+
+    scores: FloatArray
+    probabilities: FloatArray
+    base_probabilities: FloatArray | None
+    knots: FloatArray
+    knot_probabilities: FloatArray
+    knot_base_probabilities: FloatArray | None
+    n_knots: int
+    supported: tuple[float, float]
+    kind: str
+    n: float
+
+
+def recalibration_map(
+    recalibrator: Recalibrator, *, group: object = None, dist: Distribution | None = None
+) -> RecalibrationMap:
+    """Read the fitted map R: which score it gives which probability.
+
+    The points run from R = 0.001 to R = 0.999, a few hundred however many rows it was fitted on.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        Fitted; any but `Conditional`, whose map differs from row to row.
+    group : str or number, optional
+        Of which group of a `Grouped`; by default the pooled map.
+    dist : Distribution, optional
+        A forecast of the kind that R was fitted on; its first row says what its scores mean in
+        probabilities. By default standardised scores are taken to be those of a `Normal`.
+
+    Returns
+    -------
+    RecalibrationMap
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=100_000)
+    >>> R = tl.Isotonic().fit(y, tl.Normal(np.zeros(100_000), 0.5))  # twice too sure
+    >>> found = tl.recalibration_map(R)
+    >>> print(f"{np.interp(0.9, found.base_probabilities, found.probabilities):.2f}")
+    0.74
+    """
+    law, n, kind = _law_of(recalibrator, group)
+    grid = ndtr(np.linspace(-_REACH, _REACH, _GRID))
+    knots, left, right = _knots(law)
+    kept = _thinned(knots, law.ppf(grid[[0, -1]]))
+    levels = np.unique(np.concatenate([grid, left[kept], right[kept]]))
+    levels = levels[(levels >= grid[0]) & (levels <= grid[-1])]
+    # Read backwards, from probability to score, so that a jump is drawn as one.
+    scores = law.ppf(levels)
+    return RecalibrationMap(
+        scores=scores,
+        probabilities=levels,
+        base_probabilities=_base(recalibrator, kind, dist, scores),
+        knots=knots[kept],
+        knot_probabilities=right[kept],
+        knot_base_probabilities=_base(recalibrator, kind, dist, knots[kept]),
+        n_knots=knots.size,
+        supported=law.supported,
+        kind=kind,
+        n=n,
+    )
+
+
+def _law_of(recalibrator: object, group: object) -> tuple[ScoreLaw, float, str]:
+    """The law of the score, the rows behind it and the kind of the score."""
+    if not isinstance(recalibrator, Recalibrator):
+        raise TypeError(
+            f"recalibrator is of type {type(recalibrator).__name__}; expected a fitted "
+            f"Recalibrator. That of a CalibratedRegressor is its recalibrator_."
+        )
+    recalibrator._check_fitted()
+    if isinstance(recalibrator, Grouped):
+        if group is not None and group not in recalibrator.groups_:
+            raise ValueError(f"group is {group!r}; expected one of {recalibrator.groups_}.")
+        scores = recalibrator.scores_
+        rows = scores if group is None else recalibrator._group_scores[group]
+        return recalibrator._law(group), rows.total, scores.kind
+    if group is not None:
+        raise ValueError(
+            f"group is {group!r}, but {type(recalibrator).__name__} has one map for all rows; "
+            f"expected None."
+        )
+    if not isinstance(recalibrator, Pooled):
+        raise TypeError(
+            f"a {type(recalibrator).__name__} has no single map: it differs from row to row. "
+            f"Look at the forecasts it gives instead, with CalibrationDisplay or PITDisplay."
+        )
+    return recalibrator.law_, recalibrator.scores_.total, recalibrator.scores_.kind
+
+
+def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Knots, and R just below and at each."""
+    if isinstance(law, PiecewiseLaw):
+        return law.knots, law.left, law.right
+    if isinstance(law, SplineLaw):
+        heights = ndtr(law.scores)
+        return law.knots, heights, heights
+    none = np.empty(0)
+    return none, none, none
+
+
+def _thinned(knots: FloatArray, ends: FloatArray) -> NDArray[np.intp]:
+    """Indices of evenly spaced knots between the ends, the first and the last among them."""
+    slack = 0.01 * (ends[1] - ends[0])  # a last knot with R = 1 lies just beyond
+    inside = np.flatnonzero((knots >= ends[0] - slack) & (knots <= ends[1] + slack))
+    most = min(inside.size, _MOST_KNOTS)
+    return inside[np.linspace(0, max(inside.size - 1, 0), most).astype(np.intp)]
+
+
+def _base(
+    recalibrator: Recalibrator, kind: str, dist: Distribution | None, scores: FloatArray
+) -> FloatArray | None:
+    if dist is not None:
+        check_kind(recalibrator, kind, dist)
+    if kind == "residual":
+        return None
+    if dist is None or kind == "normal score":
+        return ndtr(scores)
+    first = dist._take(np.zeros(1, dtype=np.intp))
+    return first._cdf(first._unscore(scores[None, :]))[0]

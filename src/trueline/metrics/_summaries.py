@@ -1,0 +1,356 @@
+"""What pictures draw: a million rows as a few hundred numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, RandomState, generator, level
+from trueline.distributions import Distribution
+from trueline.metrics._bands import _interval, consistency_band
+from trueline.metrics._edge import check_count, check_forecast, check_rows, check_weights
+from trueline.metrics._mean import effective_size, mean
+from trueline.metrics._pit import Ecdf, has_steps, pit_bounds, pit_rows, spread
+
+_PERCENTILES = np.arange(101) / 100
+# Widths that differ by less than this, relatively, differ by rounding alone.
+_RESOLUTION = 1e-9
+_FEWEST_BINS, _MOST_BINS = 8, 60
+
+
+@dataclass(frozen=True, eq=False)
+class PITHistogram:
+    """Result of `pit_histogram`.
+
+    Attributes
+    ----------
+    edges : ndarray, (bins + 1,)
+        Ends of the bins, 0 to 1.
+    density : ndarray, (bins,)
+        Share of PIT values in each bin, divided by its width: 1 is uniform.
+    lower, upper : ndarray, (bins,)
+        Band in which all bins of a calibrated forecast lie with probability `confidence`, or
+        more.
+    confidence : float
+    n : int
+        Number of rows.
+    n_effective : float
+        The same; with weights Kish's effective number.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
+    >>> tl.pit_histogram([-1.0, -0.2, 0.3, 0.8], F, bins=2).inside
+    True
+    """
+
+    edges: FloatArray
+    density: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+    n: int
+    n_effective: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether every bin lies inside the band."""
+        return _inside(self.density, self.lower, self.upper, self.n_effective)
+
+
+def pit_histogram(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    bins: int = 20,
+    sample_weight: ArrayLike | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+) -> PITHistogram:
+    """Histogram of the PIT values, with a band for what chance can do.
+
+    The histogram of a calibrated forecast is flat. A hump in the middle says that the forecast
+    is too wide, a U that it is too narrow, a slope that it is biased. The count in each bin is
+    then Binomial(n, 1 / bins); the band joins central intervals of that law whose local level
+    is 1 - confidence, divided by the number of bins (Bonferroni), so it holds for all bins
+    together. Where the forecast has steps the randomised PIT is used, see `pit`.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    bins : int, default 20
+        Number of bins of equal width.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows. The band is then that of Kish's effective number of rows, rounded:
+        approximate.
+    confidence : float, default 0.95
+    random_state : None, int or numpy.random.Generator, default 0
+        Used where the forecast has steps.
+
+    Returns
+    -------
+    PITHistogram
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=10_000)
+    >>> histogram = tl.pit_histogram(y, tl.Normal(np.zeros(10_000), 0.5), bins=5)
+    >>> histogram.density.round(1)  # a U: too narrow
+    array([1.7, 0.6, 0.5, 0.6, 1.7])
+    >>> histogram.lower.round(2), histogram.upper.round(2)
+    (array([0.95, 0.95, 0.95, 0.95, 0.95]), array([1.05, 1.05, 1.05, 1.05, 1.05]))
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    check_count(bins, "bins")
+    c = level(confidence, "confidence")
+    u = _uniform_rows(y, dist, generator(random_state))
+    counts, _ = np.histogram(u, bins, (0.0, 1.0), weights=w)
+    n_effective = effective_size(w, y.size)
+    rows = round(n_effective)
+    share = np.full(bins, 1.0 / bins)
+    if bins == 1:  # all of them, for certain
+        lower, upper = share * rows, share * rows
+    else:
+        lower, upper = _interval(rows, share, (1.0 - c) / bins)
+    return PITHistogram(
+        edges=np.arange(bins + 1) / bins,
+        density=counts * (bins / counts.sum()),
+        # With few rows no count may be near the mean; the band is drawn on to it all the same.
+        lower=np.minimum(lower * bins / rows, 1.0),
+        upper=np.maximum(upper * bins / rows, 1.0),
+        confidence=c,
+        n=y.size,
+        n_effective=n_effective,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PITDifference:
+    """Result of `pit_difference`.
+
+    Attributes
+    ----------
+    levels : ndarray, (points + 1,)
+        Probabilities from 0 to 1.
+    difference : ndarray, (points + 1,)
+        Share of PIT values at or below each level, minus the level: 0 is calibrated.
+    lower, upper : ndarray, (points + 1,)
+        Band in which the whole difference of a calibrated forecast lies with probability
+        `confidence`.
+    confidence : float
+    n : int
+        Number of rows.
+    n_effective : float
+        The same; with weights Kish's effective number.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
+    >>> tl.pit_difference([-1.0, -0.2, 0.3, 0.8], F).inside
+    True
+    """
+
+    levels: FloatArray
+    difference: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    confidence: float
+    n: int
+    n_effective: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether the whole difference lies inside the band."""
+        return _inside(self.difference, self.lower, self.upper, self.n_effective)
+
+
+def pit_difference(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    points: int = 200,
+    sample_weight: ArrayLike | None = None,
+    confidence: float = 0.95,
+    random_state: RandomState = 0,
+) -> PITDifference:
+    """Empirical CDF of the PIT values minus that of calibrated ones, with a simultaneous band.
+
+    The calibration curve with the diagonal taken away: small faults show that the curve itself
+    hides. The band is that of `calibration_curve`. Where the forecast has steps the randomised
+    PIT is used, see `pit`.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    points : int, default 200
+        Steps from level 0 to level 1.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows. The band is then that of Kish's effective number of rows, rounded:
+        approximate.
+    confidence : float, default 0.95
+    random_state : None, int or numpy.random.Generator, default 0
+        Used where the forecast has steps.
+
+    Returns
+    -------
+    PITDifference
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=10_000)
+    >>> found = tl.pit_difference(y, tl.Normal(np.zeros(10_000), 0.9), points=4)
+    >>> found.difference.round(3)
+    array([ 0.   ,  0.021,  0.003, -0.028,  0.   ])
+    >>> found.inside
+    False
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    check_count(points, "points")
+    c = level(confidence, "confidence")
+    p = np.arange(points + 1) / points
+    n_effective = effective_size(w, y.size)
+    lower, upper = consistency_band(round(n_effective), p, c)
+    observed = Ecdf(_uniform_rows(y, dist, generator(random_state)), w).at(p)
+    return PITDifference(p, observed - p, lower - p, upper - p, c, y.size, n_effective)
+
+
+def _uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
+    """PIT values that are uniform if the forecast is calibrated, steps or not."""
+    u = pit_rows(y, dist)
+    return spread(*pit_bounds(y, dist, u), rng) if has_steps(dist) else u
+
+
+def _inside(values: FloatArray, lower: FloatArray, upper: FloatArray, n_effective: float) -> bool:
+    # Weighted shares carry a rounding error; a count more or less is far larger.
+    slack = 1e-9 / n_effective
+    return bool(((values >= lower - slack) & (values <= upper + slack)).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Widths:
+    """Result of `interval_widths`.
+
+    Attributes
+    ----------
+    mean, median : float
+    levels, quantiles : ndarray, (101,)
+        Widths at the percentiles 0, 0.01, ..., 1: the smallest, ..., the largest.
+    edges, density : ndarray, (k + 1,) and (k,)
+        Histogram of the widths, in rows a unit of width. Widths far beyond the bulk lie outside
+        the edges: the density integrates to the share of rows inside.
+    coverage : float
+        Of the intervals.
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> widths = tl.interval_widths(tl.Normal([0.0, 5.0, 9.0], [1.0, 2.0, 6.0]), 0.9)
+    >>> round(widths.median, 2), round(widths.mean, 2)
+    (6.58, 9.87)
+    """
+
+    mean: float
+    median: float
+    levels: FloatArray
+    quantiles: FloatArray
+    edges: FloatArray
+    density: FloatArray
+    coverage: float
+    n: int
+
+
+def interval_widths(
+    dist: Distribution, coverage: float = 0.9, *, sample_weight: ArrayLike | None = None
+) -> Widths:
+    """How the widths of the central intervals are spread over the rows.
+
+    Parameters
+    ----------
+    dist : Distribution
+        The n forecasts.
+    coverage : float, default 0.9
+        Probability that the intervals should hold.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows.
+
+    Returns
+    -------
+    Widths
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> F = tl.Normal(np.zeros(1000), np.linspace(1.0, 2.0, 1000))
+    >>> widths = tl.interval_widths(F, 0.5)
+    >>> widths.quantiles[[0, 50, 100]].round(2)
+    array([1.35, 2.02, 2.7 ])
+    """
+    w = check_weights(sample_weight, check_forecast(dist))
+    c = level(coverage, "coverage")
+    lower, upper = dist.interval(c)
+    with np.errstate(over="ignore"):
+        widths = upper - lower
+    average = mean(widths, w)
+    if w is None:
+        widths.sort()
+    else:
+        kept = np.argsort(widths)
+        kept = kept[w[kept] > 0]
+        widths, w = widths[kept], w[kept]
+    quantiles = _percentiles(widths, w)
+    edges = _bin_edges(quantiles, effective_size(w, widths.size))
+    counts, _ = np.histogram(widths, edges, weights=w)
+    total = float(widths.size) if w is None else float(w.sum())
+    return Widths(
+        mean=average,
+        median=float(quantiles[50]),
+        levels=_PERCENTILES.copy(),
+        quantiles=quantiles,
+        edges=edges,
+        density=counts / (total * np.diff(edges)),
+        coverage=c,
+        n=len(dist),
+    )
+
+
+def _percentiles(values: FloatArray, w: FloatArray | None) -> FloatArray:
+    """Smallest of the sorted values that at least a share p of the weight lies at or below."""
+    if w is None:
+        reached = -(-np.arange(101) * values.size // 100) - 1
+    else:
+        mass = np.cumsum(w)
+        reached = np.searchsorted(mass, _PERCENTILES * mass[-1])
+    return values[np.clip(reached, 0, values.size - 1)]
+
+
+def _bin_edges(quantiles: FloatArray, n_effective: float) -> FloatArray:
+    """Edges over the bulk of the values, whose percentiles these are."""
+    finite = quantiles[np.isfinite(quantiles)]
+    if finite.size == 0:
+        return np.array([0.0, 1.0])
+    low, high = finite[1:-1][[0, -1]] if finite.size == quantiles.size else finite[[0, -1]]
+    # To the ends if they are near, otherwise half as far again.
+    reach = 0.5 * (high - low)
+    low, high = max(finite[0], low - reach), min(finite[-1], high + reach)
+    if high - low <= _RESOLUTION * high:
+        # One width in every row: a bar of some breadth around it.
+        return np.array([0.95, 1.05]) * high if high > 0 else np.array([0.0, 1.0])
+    bins = int(np.clip(round(2.0 * n_effective ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
+    return np.linspace(low, high, bins + 1)

@@ -1,0 +1,263 @@
+"""Chunks of a file as checked arrays: outcomes, forecast, weights and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from trueline._validation import FloatArray, all_finite
+from trueline.distributions import Distribution
+from trueline.scale._arrays import to_numpy
+from trueline.scale._columns import Layout
+from trueline.scale._errors import FileError, pyarrow
+from trueline.scale._once import warn
+from trueline.scale._source import Source, no_rows
+
+# What stands for a missing value in text.
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
+
+Progress = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    start : int
+        Number of rows before it.
+    table : pyarrow.Table
+    forecast : list of (n,) arrays
+        The columns of the forecast, checked; see ``dist``.
+    y : (n,) array
+        Empty where the layout has no outcomes.
+    weight : (n,) array or None
+    groups : pyarrow array or None
+    """
+
+    start: int
+    table: Any
+    layout: Layout
+    forecast: list[FloatArray]
+    y: FloatArray
+    weight: FloatArray | None
+    groups: Any
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return int(self.table.num_rows)
+
+    @property
+    def dist(self) -> Distribution:
+        """The forecasts of these rows."""
+        return self.layout.distribution(self.forecast)
+
+
+def read_chunks(
+    source: Source,
+    layout: Layout,
+    *,
+    whole: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Chunk]:
+    """Read a file chunk by chunk, and check every value that is used.
+
+    Parameters
+    ----------
+    source : Source
+    layout : Layout
+    whole : bool, default False
+        Whether the tables hold all columns, or only those that are used.
+    progress : callable, optional
+        Is told the rows so far and the share of the file that was read.
+
+    Raises
+    ------
+    FileError
+        At the first value that is no number, is missing or is not positive where it must be.
+
+    Warns
+    -----
+    CalibrationWarning
+        Once, if quantiles cross.
+    """
+    start = crossing = 0
+    for table in source.chunks(None if whole else layout.used):
+        reader = _Reader(source, table, start)
+        forecast = [reader.numbers(name) for name in layout.forecast]
+        if layout.kind == "normal":
+            reader.check_scale(layout.forecast[1], forecast[1])
+        if layout.kind in ("quantiles", "intervals"):
+            crossing += _sort_crossing(forecast)
+        weight = None
+        if layout.weight is not None:
+            weight = reader.numbers(layout.weight)
+            reader.check(
+                layout.weight, weight, weight >= 0, "a weight of 0 or more", "Mend or drop that row"
+            )
+        y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
+        groups = None if layout.group is None else reader.groups(layout.group)
+        yield Chunk(start, table, layout, forecast, y, weight, groups)
+        start += table.num_rows
+        if progress is not None:
+            progress(start, source.share())
+    if start == 0:
+        raise no_rows(source.path)
+    if crossing:
+        warn(f"quantiles cross in {crossing:,} of {start:,} rows; those rows are sorted.")
+
+
+def _sort_crossing(columns: list[FloatArray]) -> int:
+    """Sort the rows in which a quantile lies below one of a lower level; return their number."""
+    crossing = np.zeros(columns[0].size, dtype=bool)
+    for low, high in pairwise(columns):
+        crossing |= high < low
+    count = int(np.count_nonzero(crossing))
+    if count:
+        rows = np.flatnonzero(crossing)
+        in_order = np.sort(np.stack([column[rows] for column in columns]), axis=0)
+        for i, values in enumerate(in_order):
+            columns[i] = columns[i].copy()  # what Arrow lends is not to be written to
+            columns[i][rows] = values
+    return count
+
+
+class _Reader:
+    """The columns of one chunk, with messages that name the row."""
+
+    def __init__(self, source: Source, table: Any, start: int) -> None:
+        self.source = source
+        self.table = table
+        self.start = start
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return a column as finite numbers."""
+        column = self._as_float(name)
+        if column.null_count:
+            self._raise_missing(name, int(np.argmax(column.is_null().to_numpy())), "")
+        numbers: FloatArray = to_numpy(column)
+        if not all_finite(numbers):
+            row = int(np.argmin(np.isfinite(numbers)))
+            if np.isnan(numbers[row]):
+                self._raise_missing(name, row, str(self.table[name][row]))
+            self.fail(
+                name, row, f"found {numbers[row]}", "a finite number", "Mend or drop that row"
+            )
+        return numbers
+
+    def _as_float(self, name: str) -> Any:
+        pa = pyarrow()
+        column, types = self.table[name], pa.types
+        if types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            return self._parse(name, column)
+        if types.is_null(column.type):
+            self._raise_missing(name, 0, "")
+        number = types.is_integer(column.type) or types.is_floating(column.type)
+        if not (number or types.is_decimal(column.type)):
+            raise FileError(
+                f"{self.source.path}, column {name!r} is of type {column.type}; expected numbers. "
+                f"Convert it first."
+            )
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            raise FileError(
+                f"{self.source.path}, column {name!r} holds integers beyond 2**53, which float64 "
+                f"cannot hold exactly. Subtract an offset or change the unit first."
+            ) from None
+
+    def _parse(self, name: str, column: Any) -> Any:
+        import pyarrow.compute as pc
+
+        pa = pyarrow()
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            column = pc.utf8_trim_whitespace(column)
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            self._raise_unreadable(name, column, _first_unreadable(column))
+
+    def _raise_unreadable(self, name: str, column: Any, row: int) -> NoReturn:
+        text = str(column[row])
+        if text.lower() in _MISSING:
+            self._raise_missing(name, row, text)
+        self.fail(name, row, f"found {_shortened(text)!r}", "a number", "Mend or drop that row")
+
+    def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
+        shown = f" ({text})" if text else ""
+        self.fail(
+            name, row, f"the value is missing{shown}", "a number", "Drop that row or fill it in"
+        )
+
+    def groups(self, name: str) -> Any:
+        """Return the column of groups."""
+        column = self.table[name].combine_chunks()
+        types = pyarrow().types
+        if types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        kind = column.type
+        text = types.is_string(kind) or types.is_large_string(kind)
+        if not (text or types.is_integer(kind) or types.is_floating(kind)):
+            raise FileError(
+                f"{self.source.path}, column {name!r} is of type {kind}; expected text or numbers "
+                f"that name the groups."
+            )
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            self.fail(
+                name, row, "the group is missing", "a name", "Drop that row or give it a name"
+            )
+        return column
+
+    def check_scale(self, name: str, values: FloatArray) -> None:
+        """Raise at the first standard deviation that is not above 0."""
+        if values.min() < 0:
+            mend = "A standard deviation is never negative; is this the logarithm of one?"
+        else:
+            mend = (
+                "A forecast without spread is a point forecast (--kind point); otherwise add the "
+                "noise that it leaves out"
+            )
+        self.check(name, values, values > 0, "a number above 0", mend)
+
+    def check(self, name: str, values: FloatArray, holds: Any, expected: str, mend: str) -> None:
+        """Raise at the first row where the condition does not hold."""
+        if not holds.all():
+            row = int(np.argmin(holds))
+            self.fail(name, row, f"found {values[row]:g}", expected, mend)
+
+    def fail(self, name: str, row: int, found: str, expected: str, mend: str) -> NoReturn:
+        """Raise, and say where."""
+        where = self.source.where(self.start + row)
+        end = "" if mend.endswith("?") else "."
+        raise FileError(
+            f"{self.source.path}, {where}, column {name!r}: {found}; expected {expected}. "
+            f"{mend}{end}"
+        )
+
+
+def _first_unreadable(column: Any) -> int:
+    """Row of the first text that is no number, by bisection."""
+    pa = pyarrow()
+    good, bad = 0, len(column)  # so many rows can be read, so many cannot
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            column.slice(good, middle - good).cast(pa.float64())
+            good = middle
+        except pa.ArrowInvalid:
+            bad = middle
+    return good
+
+
+def _shortened(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,86 @@
+"""Recalibrate chunks of a file with a fitted map."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from trueline._validation import CalibrationWarning
+from trueline.distributions import Distribution
+from trueline.recalibration import Grouped, Recalibrator
+from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._grouped import Key
+from trueline.scale._columns import Layout, forecasts_with
+from trueline.scale._errors import FileError, listed
+from trueline.scale._groups import GroupCodes, with_codes
+from trueline.scale._once import warn
+from trueline.scale._source import Source
+
+
+class Transformer:
+    """A fitted map, checked against the columns of a file.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+    layout : Layout
+    source : Source
+    name : object
+        What to call the map in a message.
+    """
+
+    def __init__(
+        self, recalibrator: Recalibrator, layout: Layout, source: Source, name: object
+    ) -> None:
+        recalibrator._check_fitted()
+        if not isinstance(recalibrator, Pooled | Grouped):
+            raise FileError(f"{name} depends on features and cannot be applied to a file.")
+        self._fitted = recalibrator
+        self._layout = layout
+        kind = recalibrator.scores_.kind
+        if kind != layout.score_kind:
+            raise FileError(
+                f"{name} was fitted on {forecasts_with(kind)}, but {source.path} holds "
+                f"{layout.describe()}. Fit a map on forecasts of the same kind, or choose other "
+                f"columns with --kind."
+            )
+        self._where = f"{source.path}, column {layout.group!r}"
+        self._groups: GroupCodes | None = None
+        self._map: Recalibrator = recalibrator
+        if isinstance(recalibrator, Grouped):
+            if layout.group is None:
+                raise FileError(
+                    f"{name} has one map a group, so it needs the group of each row. Name the "
+                    f"column with --group."
+                )
+            self._groups = GroupCodes(recalibrator.groups_)
+            self._map = with_codes(recalibrator)
+
+    def n_fit(self, group: Key | None = None) -> float:
+        """Rows that the map was fitted on, or that of a group."""
+        scores = self._fitted.scores_
+        if group is not None and self._groups is not None and isinstance(self._fitted, Grouped):
+            scores = self._fitted._group_scores.get(self._groups.alike(group), scores)
+        return scores.total
+
+    def __call__(self, dist: Distribution, groups: Any) -> Distribution:
+        """Return the recalibrated forecasts of some rows, with their groups in an Arrow array."""
+        if self._groups is None:
+            return self._map.transform(dist)
+        codes = self._groups.encode(groups, self._where)
+        with warnings.catch_warnings():
+            # Unknown groups are named once, at the end.
+            warnings.simplefilter("ignore", CalibrationWarning)
+            return self._map.transform(dist, groups=codes)
+
+    def finish(self) -> None:
+        """Warn of groups that the map does not know."""
+        if self._groups is None or not isinstance(self._fitted, Grouped):
+            return
+        known = len(self._fitted.groups_)
+        unknown = self._groups.names[known:]
+        if unknown:
+            warn(
+                f"{len(unknown):,} of {len(self._groups.names):,} groups were not there when the "
+                f"map was fitted and get the pooled map: {listed(map(repr, unknown), most=3)}."
+            )

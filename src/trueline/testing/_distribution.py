@@ -1,0 +1,468 @@
+"""What every distribution must do, whatever its class."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import CalibrationWarning, FloatArray
+from trueline.distributions import Distribution
+from trueline.testing._integrals import LEVELS, MOST_PANELS, RowIntegrals, lobatto
+from trueline.testing._require import require, require_all, require_same
+
+# Methods of values, and those of none.
+_AT_VALUES = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "crps", "score", "unscore")
+_SUMMARIES = ("mean", "var", "std", "median")
+
+_LIMITS = {
+    "cdf": (0.0, 1.0),
+    "sf": (1.0, 0.0),
+    "logcdf": (-np.inf, 0.0),
+    "logsf": (0.0, -np.inf),
+    "pdf": (0.0, 0.0),
+    "logpdf": (-np.inf, -np.inf),
+    "crps": (np.inf, np.inf),
+    "score": (-np.inf, np.inf),
+    "unscore": (-np.inf, np.inf),
+}
+
+
+def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
+    """Check that a distribution does what `trueline.Distribution` promises.
+
+    For classes of your own; nothing here knows a class. What is checked:
+
+    - every form of y and q gives the shape that the documentation says, in float64;
+    - selecting rows selects the rows of every result: no row depends on those beside it;
+    - no NaN for any finite y, finite quantiles at every level, limits at infinity;
+    - quantiles rise in the level, the CDF rises within [0, 1], and ppf(q) is the smallest y
+      with cdf(y) >= q; without atoms cdf(ppf(q)) = q;
+    - cdf, sf and their logarithms are one function, far out too;
+    - pdf = exp(logpdf), and without atoms it integrates to the CDF;
+    - intervals nest, hold the median and end at their quantiles;
+    - mean, standard deviation and CRPS are those of the CDF, by quadrature that takes nothing
+      else from the class; an infinite moment is taken at its word;
+    - the score rises, is finite however far out y is, and is undone by `unscore`;
+    - draws follow the CDF and repeat with a ``random_state``;
+    - arguments are left alone, results are the caller's own, float32 is upcast.
+
+    Parameters
+    ----------
+    dist : Distribution
+        Two or three rows are enough: the cost grows with their number.
+    tolerance : float, default 1e-6
+        Error of mean, standard deviation and CRPS, relative to the spread of the row. The
+        default is what the quadrature of the base class keeps; closed forms keep 1e-8.
+
+    Raises
+    ------
+    AssertionError
+        At the first promise that is broken, saying which, with the numbers seen.
+
+    Notes
+    -----
+    A subclass must give ``__len__``, ``_take``, ``_cdf``, ``_ppf`` and ``_logpdf``. To keep all
+    of the above it nearly always needs three more. ``_sf`` is 1 - cdf by default, which has no
+    digits left in the upper tail. ``_logcdf`` and ``_logsf`` make the score, which is infinite
+    where the logarithm of a probability is, and no map can be fitted on that. If that is so
+    however they are computed, outside a bounded support for one, give ``_score`` and
+    ``_unscore`` themselves: any function that rises and is the same kind of thing in all rows.
+
+    Examples
+    --------
+    A forecast of one's own, and what happens when its quantiles are wrong:
+
+    >>> import numpy as np
+    >>> from scipy.special import expit, log_expit, logit
+    >>> import trueline as tl
+    >>> class Sigmoid(tl.Distribution):
+    ...     def __init__(self, loc):
+    ...         self.loc = np.asarray(loc, dtype=float)
+    ...
+    ...     def __len__(self):
+    ...         return len(self.loc)
+    ...
+    ...     def _take(self, rows):
+    ...         return type(self)(self.loc[rows])
+    ...
+    ...     def _cdf(self, y):
+    ...         return expit(y - self.loc[:, None])
+    ...
+    ...     def _ppf(self, q):
+    ...         return self.loc[:, None] + logit(q)
+    ...
+    ...     def _sf(self, y):
+    ...         return expit(self.loc[:, None] - y)
+    ...
+    ...     def _logcdf(self, y):
+    ...         return log_expit(y - self.loc[:, None])
+    ...
+    ...     def _logsf(self, y):
+    ...         return log_expit(self.loc[:, None] - y)
+    ...
+    ...     def _logpdf(self, y):
+    ...         return self._logcdf(y) + self._logsf(y)
+    >>> tl.testing.check_distribution(Sigmoid([0.0, 3.0]))
+    >>> class Wrong(Sigmoid):
+    ...     def _ppf(self, q):
+    ...         return self.loc[:, None] - logit(q)
+    >>> tl.testing.check_distribution(Wrong([0.0, 3.0]))
+    Traceback (most recent call last):
+        ...
+    AssertionError: ppf falls as the level rises: ...
+    """
+    if not isinstance(dist, Distribution):
+        raise TypeError(
+            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
+            f"Convert it with trueline.as_distribution(dist)."
+        )
+    with warnings.catch_warnings():
+        # Levels far out are asked for on purpose.
+        warnings.simplefilter("ignore", CalibrationWarning)
+        check_shapes(dist)
+        check_rows(dist)
+        check_no_nan(dist)
+        check_limits(dist)
+        check_cdf_and_ppf(dist)
+        check_tails_agree(dist)
+        check_density(dist)
+        check_intervals(dist)
+        check_moments_and_crps(dist, tolerance)
+        check_score(dist)
+        check_sample(dist)
+        check_inputs_are_left_alone(dist)
+
+
+def values_of(dist: Distribution) -> FloatArray:
+    """Values over all of each row's range, (n, k), increasing."""
+    return dist.ppf(LEVELS)
+
+
+def spread_of(dist: Distribution) -> FloatArray:
+    """A width of each row, (n, 1); 1 where all mass sits at one value."""
+    y = dist.ppf([0.1, 0.9])
+    width = y[:, 1:] - y[:, :1]
+    return np.where(width > 0, width, 1.0)
+
+
+def hair_of(y: FloatArray) -> FloatArray:
+    """A few roundings of the largest value in each row, (n, 1): how exact a y can be."""
+    return 8.0 * np.spacing(np.abs(y).max(axis=1, keepdims=True))
+
+
+def has_atoms(dist: Distribution) -> NDArray[np.bool_]:
+    """Whether a row puts mass on single values, (n,)."""
+    y = dist.ppf(np.linspace(0.005, 0.995, 199))
+    hair = hair_of(y)
+    jumps = dist.cdf(y + hair) - dist.cdf(y - hair) > 1e-4
+    return np.asarray(jumps.any(axis=1))
+
+
+# ---- one promise each ------------------------------------------------------------------
+
+
+def check_shapes(dist: Distribution) -> None:
+    """Every form of y and q gives the shape that the documentation says."""
+    n = len(dist)
+    median = dist.median()
+    for name in _AT_VALUES:
+        method = getattr(dist, name)
+        column = median if name != "unscore" else np.linspace(-1.0, 1.0, n)
+        forms = (
+            ("a scalar", 0.5, (n,)),
+            ("(n,) values", column, (n,)),
+            ("a list", column.tolist(), (n,)),
+            ("(n, 1) values", column[:, None], (n, 1)),
+            ("(n, k) values", np.zeros((n, 3)), (n, 3)),
+            ("(1, k) values", np.zeros((1, 3)), (n, 3)),
+        )
+        for what, y, shape in forms:
+            found = method(y).shape
+            require(found == shape, f"{name} of {what} has shape {found}; expected {shape}")
+        scalar = method(0.5)
+        require(scalar.dtype == np.float64, f"{name} is {scalar.dtype}; expected float64")
+        one_each = f"{name} of a scalar is not that of (n, k) values"
+        twice = np.stack([scalar, scalar], axis=1)
+        require_same(method(np.full((n, 2), 0.5)), twice, one_each, rtol=1e-12)
+        one_each = f"{name} of (n,) values is not that of (n, 1)"
+        require_same(method(column), method(column[:, None])[:, 0], one_each, rtol=1e-12)
+    for name in _SUMMARIES:
+        found = getattr(dist, name)().shape
+        require(found == (n,), f"{name} has shape {found}; expected {(n,)}")
+    for levels, shape in ((0.3, (n,)), ([0.3], (n, 1)), ([0.3, 0.6, 0.9], (n, 3))):
+        found = dist.ppf(levels).shape
+        require(found == shape, f"ppf of {levels} has shape {found}; expected {shape}")
+    one = "ppf of a scalar is not that of several levels"
+    require_same(dist.ppf([0.3, 0.6])[:, 1], dist.ppf(0.6), one, rtol=1e-12, atol=1e-300)
+    for coverage, shape in ((0.8, (n,)), ([0.5, 0.8], (n, 2))):
+        ends = tuple(end.shape for end in dist.interval(coverage))
+        fault = f"ends of the interval of {coverage} have shapes {ends}; expected {shape}"
+        require(ends == (shape, shape), fault)
+    require(str(n) in repr(dist), f"repr is {dist!r}; expected the number of rows, {n}, in it")
+
+
+def check_rows(dist: Distribution) -> None:
+    """Selecting rows selects the rows of every result."""
+    n = len(dist)
+    rng = np.random.default_rng(0)
+    mask = np.arange(n) % 2 == 0
+    selections = (
+        rng.permutation(n),
+        rng.integers(n, size=2 * n),
+        np.array([-1, 0]),
+        [0],
+        slice(None),
+        slice(None, None, -1),
+        slice(0, 1),
+        mask,
+        mask.tolist(),
+    )
+    y = dist.ppf([0.2, 0.5, 0.7])
+    q = np.array([0.05, 0.5, 0.9])
+    for rows in selections:
+        part, size = dist[rows], len(np.arange(n)[rows])
+        require(len(part) == size, f"a selection of {size} rows has {len(part)}")
+        kind = part.score_kind
+        fault = f"a selection of rows changes score_kind from {dist.score_kind!r} to {kind!r}"
+        require(kind == dist.score_kind, fault)
+        _require_rows(part.cdf(y[rows]), dist.cdf(y)[rows], "cdf")
+        _require_rows(part.ppf(q), dist.ppf(q)[rows], "ppf")
+    rows = selections[0]
+    for name in _AT_VALUES:
+        _require_rows(getattr(dist[rows], name)(y[rows]), getattr(dist, name)(y)[rows], name)
+    for name in _SUMMARIES:
+        _require_rows(getattr(dist[rows], name)(), getattr(dist, name)()[rows], name)
+    for i in (0, n - 1, -1, np.int64(0)):
+        row = dist[i]
+        require(len(row) == 1, f"dist[{i}] has {len(row)} rows; expected 1")
+        _require_rows(row.cdf(y[i][None, :]), dist.cdf(y)[i][None, :], "cdf")
+    batch: Any = dist  # iterated over by its length and index alone
+    iterated = len(list(islice(batch, n + 1)))
+    require(iterated == n, f"iterating gives {iterated} rows or more; expected {n}")
+
+
+def _require_rows(found: FloatArray, expected: FloatArray, name: str) -> None:
+    fault = f"{name} of selected rows is not that of the rows in the whole"
+    require_same(found, expected, fault, rtol=1e-10, atol=1e-12)
+
+
+def check_no_nan(dist: Distribution) -> None:
+    """No NaN for any finite y, in the middle or far out."""
+    middle, unit = dist.median()[:, None], spread_of(dist)
+    far = unit * np.array([[-1e30, -1e6, -1e3, 1e3, 1e6, 1e30]])
+    y = np.concatenate([values_of(dist), middle, middle + far], axis=1)
+    for name in _AT_VALUES:
+        given = y if name != "unscore" else np.linspace(-9.0, 9.0, 37)[None, :]
+        require_all(~np.isnan(getattr(dist, name)(given)), f"{name} is NaN", at=given)
+    for name in _SUMMARIES:
+        found = getattr(dist, name)()
+        require_all(~np.isnan(found), f"{name} is NaN", found=found)
+    q = np.array([1e-300, 1e-20, 0.5, 1.0 - 1e-16])
+    ends = dist.ppf(q)
+    require_all(np.isfinite(ends), "a quantile is not finite", level=q, found=ends)
+
+
+def check_limits(dist: Distribution) -> None:
+    """At plus and minus infinity every function has its limit."""
+    ends = np.array([[-np.inf, np.inf]])
+    for name, limit in _LIMITS.items():
+        found = getattr(dist, name)(ends)
+        expected = np.tile(limit, (len(dist), 1))
+        require_same(found, expected, f"{name} at minus and plus infinity is not its limit")
+
+
+def check_cdf_and_ppf(dist: Distribution) -> None:
+    """Both rise, and ppf(q) is the smallest y with cdf(y) >= q."""
+    y = values_of(dist)
+    hair = hair_of(y)
+    require_all(
+        np.diff(y, axis=1) >= -hair,
+        "ppf falls as the level rises",
+        level=LEVELS[:-1],
+        found=y[:, :-1],
+        next_level=LEVELS[1:],
+        found_there=y[:, 1:],
+    )
+    between = 0.5 * (y[:, 1:] + y[:, :-1])
+    grid = np.sort(np.concatenate([y, between], axis=1), axis=1)
+    p = dist.cdf(grid)
+    require_all((p >= 0) & (p <= 1), "cdf leaves [0, 1]", y=grid, found=p)
+    rises = np.diff(p, axis=1) >= -1e-15
+    require_all(rises, "cdf falls as y rises", y=grid[:, :-1], found=p[:, :-1], next=p[:, 1:])
+
+    # y is exact to a rounding, so an atom may be missed by a hair. The CDF is as exact as that.
+    # A CDF that rises without atoms is then q at ppf(q).
+    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
+    require_all(above >= LEVELS - 1e-10, "cdf(ppf(q)) < q", q=LEVELS, y=y, found=above)
+    fault = "ppf(q) is not the smallest y with cdf(y) >= q"
+    require_all(below <= LEVELS + 1e-10, fault, q=LEVELS, smaller_y=y - hair, found=below)
+    require_same(dist.median(), dist.ppf(0.5), "median is not ppf(0.5)")
+
+
+def check_tails_agree(dist: Distribution) -> None:
+    """cdf, sf and their logarithms are one function, each with its own precision."""
+    y = values_of(dist)
+    cdf, sf = dist.cdf(y), dist.sf(y)
+    require_same(sf, 1.0 - cdf, "sf is not 1 - cdf", atol=1e-14)
+    close = {"rtol": 1e-11, "atol": 1e-300}
+    require_same(np.exp(dist.logcdf(y)), cdf, "logcdf is not the log of cdf", **close)
+    require_same(np.exp(dist.logsf(y)), sf, "logsf is not the log of sf", **close)
+    median = dist.median()[:, None]
+    far = spread_of(dist) * np.geomspace(1.0, 1e4, 30)
+    tails = (("logsf", median + far, dist.logsf), ("logcdf", median - far, dist.logcdf))
+    for name, values, log_tail in tails:
+        found = log_tail(values)
+        falls = found[:, 1:] <= found[:, :-1]
+        fault = f"{name} rises outwards"
+        require_all(falls, fault, y=values[:, 1:], found=found[:, 1:], nearer=found[:, :-1])
+    pdf = dist.pdf(y)
+    require_same(np.exp(dist.logpdf(y)), pdf, "pdf is not exp(logpdf)", rtol=1e-14)
+
+
+def check_density(dist: Distribution) -> None:
+    """Where there are no atoms the density integrates to differences of the CDF."""
+    for i in np.flatnonzero(~has_atoms(dist)):
+        row = dist[int(i)]
+        edges = np.unique(row.ppf(LEVELS))
+        if edges.size < 2:
+            continue
+
+        def pdf(y: FloatArray, row: Distribution = row) -> FloatArray:
+            return row.pdf(y.reshape(1, -1)).reshape(y.shape)
+
+        # A kink spoils one panel, which is halved until what it spoils does not count. A density
+        # that is wrong on an interval stays wrong.
+        a, b = edges[:-1], edges[1:]
+        for _ in range(45):
+            mass = row.cdf(b[None, :])[0] - row.cdf(a[None, :])[0]
+            error = np.abs(lobatto(pdf, a, b) - mass)
+            middle = 0.5 * (a + b)
+            bad = (error > 1e-9) & (middle > a) & (middle < b)
+            if not bad.any() or bad.sum() > MOST_PANELS:
+                break
+            a, b = np.concatenate([a[bad], middle[bad]]), np.concatenate([middle[bad], b[bad]])
+        worst = error.sum()
+        fault = f"pdf does not integrate to the CDF: they differ by {worst:.1e} in row {i}"
+        require(worst < 1e-6, fault)
+
+
+def check_intervals(dist: Distribution) -> None:
+    """Central intervals hold the median, nest, and end at their quantiles."""
+    coverage = np.linspace(0.05, 0.99, 20)
+    lower, upper = dist.interval(coverage)
+    median = dist.median()[:, None]
+    hair = hair_of(np.concatenate([lower, upper], axis=1))
+    holds = (lower <= median + hair) & (upper >= median - hair)
+    ends = {"coverage": coverage, "lower": lower, "upper": upper}
+    require_all(holds, "an interval does not hold the median", **ends, median=median)
+    nests = (np.diff(lower, axis=1) <= hair) & (np.diff(upper, axis=1) >= -hair)
+    inner = {"coverage": coverage[1:], "lower": lower[:, 1:], "upper": upper[:, 1:]}
+    narrower = {"inner_lower": lower[:, :-1], "inner_upper": upper[:, :-1]}
+    require_all(nests, "intervals do not nest", **inner, **narrower)
+    tail = 0.5 * (1.0 - coverage)
+    fault = "an interval does not end at its quantiles"
+    require_same(lower, dist.ppf(tail), fault)
+    require_same(upper, dist.ppf(1.0 - tail), fault)
+
+
+def check_moments_and_crps(dist: Distribution, tolerance: float) -> None:
+    """Mean, variance and CRPS are those of the CDF, by quadrature of nothing else."""
+    mean, var, unit = dist.mean(), dist.var(), spread_of(dist)[:, 0]
+    require_same(dist.std() ** 2, var, "var is not the square of std", rtol=1e-12)
+    values = np.concatenate(
+        [dist.ppf([0.03, 0.6]), dist.median()[:, None] + 20.0 * unit[:, None]], axis=1
+    )
+    crps = dist.crps(values)
+    slack = 1e-14 * (unit[:, None] + np.abs(values))
+    require_all(crps >= -slack, "crps is negative", y=values, found=crps)
+    for i in range(len(dist)):
+        row = RowIntegrals(dist[i])
+        close = {"rtol": 1e-14, "atol": tolerance * unit[i]}
+        if np.isfinite(mean[i]):
+            require_same(mean[i], row.mean(), f"mean of row {i} is not that of its CDF", **close)
+        if np.isfinite(var[i]):
+            root = np.sqrt(row.var(mean[i]))
+            fault = f"std of row {i} is not that of its CDF"
+            require_same(np.sqrt(var[i]), root, fault, **close)
+        for y, score in zip(values[i], crps[i], strict=True):
+            fault = f"crps of row {i} at {y} is not the integral over its CDF"
+            require_same(score, row.crps(y), fault, **close)
+
+
+def check_score(dist: Distribution) -> None:
+    """The score rises, is finite far out, and is undone by unscore."""
+    middle, unit = dist.median()[:, None], spread_of(dist)
+    steps = np.concatenate([-np.geomspace(1e6, 1e-3, 40), [0.0], np.geomspace(1e-3, 1e6, 40)])
+    y = middle + unit * steps
+    s = dist.score(y)
+    require_all(np.isfinite(s), "a score is not finite", y=y, found=s)
+    rises = np.diff(s, axis=1) >= 0
+    require_all(rises, "the score falls as y rises", y=y[:, :-1], found=s[:, :-1], next=s[:, 1:])
+    flat = "the score does not tell a value far out from the middle"
+    apart = (s[:, -1] > s[:, 40]) & (s[:, 0] < s[:, 40])
+    require_all(apart, flat, lowest=s[:, 0], middle=s[:, 40], highest=s[:, -1])
+    back = dist.unscore(s)
+    fault = "the score of unscore(s) is not s"
+    require_same(dist.score(back), s, fault, rtol=1e-9, atol=1e-9)
+    # Between far components of a mixture the score has few digits to tell values apart.
+    near = np.abs(back - y) <= 1e-6 * (unit + np.abs(y))
+    require_all(near, "unscore(score(y)) is not y", y=y, found=back)
+    s = np.linspace(-4.0, 4.0, 33)[None, :]
+    back = dist.unscore(s)
+    rises = np.diff(back, axis=1) >= 0
+    require_all(rises, "unscore falls as the score rises", s=s[:, :-1], found=back[:, :-1])
+
+
+def check_sample(dist: Distribution) -> None:
+    """Draws have the right shape, can be repeated, and follow the CDF."""
+    n, few, size = len(dist), 50, 4000
+    once, draws = dist.sample(few, random_state=0), dist.sample(size, random_state=0)
+    shapes = [dist.sample().shape, once.shape, draws.shape]
+    expected = [(n, 1), (n, few), (n, size)]
+    fault = f"draws of 1, {few} and {size} have shapes {shapes}; expected {expected}"
+    require(shapes == expected, fault)
+    require_all(np.isfinite(draws), "a draw is not finite", found=draws)
+    again = dist.sample(few, random_state=0)
+    require_same(again, once, "draws do not repeat with the same random_state")
+    again = dist.sample(few, random_state=np.random.default_rng(0))
+    require_same(again, once, "draws by a Generator are not those of its seed")
+    other = dist.sample(few, random_state=1)
+    low, high = dist.ppf([0.1, 0.9]).T
+    moves = (other != once).any(axis=1) | (low == high)
+    require_all(moves, "draws do not depend on random_state", first_draw=once[:, 0])
+    # Kolmogorov-Smirnov, from both sides of every step; Massart's bound at level 1e-6.
+    draws = np.sort(draws, axis=1)
+    hair = hair_of(draws)
+    rank = np.arange(size)
+    above = (rank + 1) / size - dist.cdf(draws + hair)
+    below = dist.cdf(draws - hair) - rank / size
+    worst = max(above.max(), below.max())
+    bound = np.sqrt(np.log(2e6) / (2 * size))
+    fault = f"draws do not follow the CDF: {worst:.3f} apart; expected less than {bound:.3f}"
+    require(worst < bound, fault)
+
+
+def check_inputs_are_left_alone(dist: Distribution) -> None:
+    """Arguments keep their values, results are the caller's own, float32 is upcast."""
+    y, q = dist.ppf([0.2, 0.6]), np.array([0.1, 0.5])
+    for name in (*_AT_VALUES, "ppf"):
+        method = getattr(dist, name)
+        narrow = (q if name == "ppf" else y).astype(np.float32)
+        given = narrow.astype(np.float64)
+        before = given.copy()
+        result = method(given)
+        require_same(given, before, f"{name} changes its argument")
+        kept = result.copy()
+        result[...] = np.nan
+        require_same(method(given), kept, f"{name} returns an array that it still uses")
+        require_same(method(narrow), kept, f"{name} of float32 is not that of float64")
+    for name in _SUMMARIES:
+        result = getattr(dist, name)()
+        kept = result.copy()
+        result[...] = np.nan
+        fault = f"{name} returns an array that it still uses"
+        require_same(getattr(dist, name)(), kept, fault)

@@ -1,0 +1,461 @@
+"""What every recalibrator must do, whatever its class."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import pickle
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from trueline._validation import CalibrationWarning, FloatArray, NotFittedError
+from trueline.distributions import Distribution
+from trueline.recalibration import Recalibrator, load
+from trueline.testing._require import description, require, require_all, require_same
+from trueline.testing._rows import BASES, Forecast, make_rows
+from trueline.testing._trial import Results, Trial, error_of
+
+# Levels to the ends of what must be finite.
+_LEVELS = np.array(
+    [1e-12, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-12]
+)
+# Rows are summed in another order where a row stands elsewhere, or with weights.
+_ROUNDING = 1e-12
+
+
+def check_recalibrator(
+    recalibrator: Recalibrator, bases: Iterable[Forecast] = (), *, tolerance: float = 1e-9
+) -> None:
+    """Check that a recalibrator does what `trueline.Recalibrator` promises.
+
+    For classes of your own; nothing here knows a class. What is checked, on each kind of
+    forecast:
+
+    - ``get_params``, ``set_params`` and scikit-learn's ``clone`` keep every parameter;
+    - before ``fit`` everything that needs one raises `NotFittedError`;
+    - ``fit`` returns self, repeats, forgets earlier rows, takes lists, and leaves y, weights,
+      forecasts and parameters alone;
+    - ``transform`` gives a distribution of as many rows, and each row depends on itself only;
+    - quantiles are finite and rise, intervals nest, the CDF undoes the quantiles;
+    - the order of calibration rows changes nothing;
+    - a weight of k is k rows, of 0 none, of 1 what no weights are;
+    - maps merge to the map of all rows, in any order, and merging changes no part;
+    - a compressed map is smaller, the better the more it keeps, and says what it lost;
+    - JSON and `pickle` give back the same map, a clone has learned nothing;
+    - a recalibrated forecast keeps its score, so that recalibrating twice is doing it once;
+    - with a handful of rows, or all of them tied, every result is a number.
+
+    Merging, compressing and JSON are optional: a class may refuse each with a `TypeError` or
+    `NotImplementedError` that names it and says why. `trueline.load` reads the library's own
+    classes only; JSON of another is read back with ``_set_state``.
+
+    A map that takes ``X`` at ``fit``, such as `Conditional`, learns how the score depends on x.
+    Drawing or splitting rows for that, it may depend on their order, and a weight of k need not
+    be k rows to the last digit, but a row of weight 0 must not count; nor has its forecast the
+    score of its base. Its other promises are the same. A map that cannot be fitted without
+    ``groups`` gets them.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        With its parameters set, and a fixed ``random_state`` if it needs one. It is copied
+        and not fitted.
+    bases : iterable of callables, optional
+        Each makes a forecast of n rows from centres (n,), widths (n,) and a
+        `numpy.random.Generator`. By default one of every kind that trueline has.
+    tolerance : float, default 1e-9
+        Difference between two maps that should be the same. The library's own keep 0.
+
+    Raises
+    ------
+    AssertionError
+        At the first promise that is broken, saying which, with the numbers seen.
+
+    Notes
+    -----
+    A subclass gives ``fit``, ``transform``, ``_is_fitted`` and ``compression_error_``, and does
+    or refuses ``merge``, ``compress``, ``_state`` and ``_set_state``, of which the last two make
+    JSON. What is learned belongs in attributes, never in parameters, and ``transform`` begins
+    with ``self._check_fitted()``. The class must be importable, or it cannot be pickled.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.recalibration import QuantileForest
+    >>> normal = lambda loc, scale, rng: tl.Normal(loc, scale)
+    >>> tl.testing.check_recalibrator(tl.Isotonic(), [normal])
+    >>> forest = QuantileForest(5, random_state=0)
+    >>> tl.testing.check_recalibrator(tl.Conditional(forest), [normal])
+
+    A map of one's own that does not heed its weights:
+
+    >>> class Heedless(tl.Isotonic):
+    ...     def fit(self, y, dist, sample_weight=None, groups=None):
+    ...         return super().fit(y, dist, groups=groups)
+    >>> tl.testing.check_recalibrator(Heedless(), [normal])
+    Traceback (most recent call last):
+        ...
+    AssertionError: a row of weight 0 counts: cdf: ...
+    """
+    if not isinstance(recalibrator, Recalibrator):
+        found = "class" if isinstance(recalibrator, type) else type(recalibrator).__name__
+        raise TypeError(
+            f"recalibrator is a {found}; expected an object whose class inherits from "
+            f"trueline.Recalibrator, such as Isotonic()."
+        )
+    with warnings.catch_warnings():
+        # Levels far out, few rows and ties are asked for on purpose.
+        warnings.simplefilter("ignore", CalibrationWarning)
+        check_params(recalibrator)
+        for base in bases or BASES.values():
+            trial = Trial(recalibrator, base, tolerance)
+            check_arguments_are_left_alone(trial)
+            check_unfitted(trial, trial.blank())
+            check_fit(trial)
+            check_transform(trial)
+            check_quantiles(trial)
+            check_rows_without_weight(trial)
+            if not trial.takes_features:
+                check_order_of_rows(trial)
+                check_weights(trial)
+                check_recalibrated_again(trial)
+            if trial.merges:
+                check_merge(trial)
+            if trial.compresses:
+                check_compress(trial)
+            check_copies(trial)
+            check_few_rows_and_ties(trial)
+
+
+# ---- one promise each ------------------------------------------------------------------
+
+
+def check_params(recalibrator: Recalibrator) -> None:
+    """Parameters come back from get_params, set_params and scikit-learn's clone."""
+    from sklearn.base import clone
+
+    params, text = recalibrator.get_params(deep=False), description(recalibrator)
+    kind = type(recalibrator)
+    copy = kind(**params)
+    for name, value in params.items():
+        found = getattr(copy, name)
+        require(found is value, f"the constructor changes {name} from {value!r} to {found!r}")
+    twin = clone(recalibrator)
+    require(description(twin) == text, f"clone makes {twin!r} of {recalibrator!r}")
+    defaults = inspect.signature(kind).parameters.values()
+    complete = all(p.default is not p.empty for p in defaults)
+    blank = kind() if complete else kind(**params)
+    require(blank.set_params(**params) is blank, "set_params does not return self")
+    fault = f"set_params with the parameters of {recalibrator!r} gives {blank!r}"
+    require(description(blank) == text, fault)
+    missing = set(params) - set(recalibrator.get_params(deep=True))
+    require(not missing, f"get_params(deep=True) lacks {sorted(missing)}")
+    error = error_of(lambda: copy.set_params(no_such_parameter=1))
+    fault = f"set_params(no_such_parameter=1) is not refused by name: {error!r}"
+    require("no_such_parameter" in str(error), fault)
+
+
+def check_arguments_are_left_alone(trial: Trial) -> None:
+    """Fit returns self; neither fit nor transform writes to what it is given."""
+    # Rows that nothing has touched yet, and the same again.
+    rows, kept = make_rows(trial.base, 40), make_rows(trial.base, 40)
+    copy, weight = trial.blank(), trial.weight.astype(np.float64)
+    text = repr(copy)
+    require(trial.fit(rows, weight, copy) is copy, "fit does not return self")
+    require_same(rows.y, kept.y, "fit changes y")
+    require_same(weight, trial.weight, "fit changes sample_weight")
+    require(bool((rows.groups == kept.groups).all()), "fit changes groups")
+    require_same(rows.X, kept.X, "fit changes X")
+    before = kept.dist.score(kept.y)
+    require_same(rows.dist.score(kept.y), before, "fit changes the forecast")
+    require(repr(copy) == text, f"fit changes parameters from {text} to {copy!r}")
+    trial.outline(copy, rows)
+    require_same(rows.dist.score(kept.y), before, "transform changes the forecast")
+
+
+def check_unfitted(trial: Trial, blank: Recalibrator) -> None:
+    """Before fit, everything that needs one says so."""
+    uses: dict[str, tuple[bool, Callable[[], object]]] = {
+        "transform": (True, lambda: trial.transform(blank, trial.rows)),
+        "to_json": (trial.writes, blank.to_json),
+        "compress": (trial.compresses, lambda: blank.compress(10)),
+        "compression_error_": (trial.compresses, lambda: blank.compression_error_),
+        "merge": (trial.merges, lambda: blank.merge(trial.fit(trial.rows))),
+        "merge, on the other side,": (trial.merges, lambda: trial.fit(trial.rows).merge(blank)),
+    }
+    for what, (able, use) in uses.items():
+        error = error_of(use)
+        if error is None:
+            require(not able, f"{what} works before fit")
+        elif isinstance(error, NotFittedError):
+            name = type(blank).__name__
+            fault = f"{what} before fit does not say to call fit of {name}: {error!r}"
+            require(name in str(error) and "fit(" in str(error), fault)
+        else:
+            fault = f"{what} before fit does not raise trueline.NotFittedError but {error!r}"
+            require(not able, fault)
+            trial.require_refusal(what, error)
+
+
+def check_fit(trial: Trial) -> None:
+    """A fit repeats, forgets earlier rows, and takes lists."""
+    rows = trial.rows
+    second = trial.outline(trial.fit(rows))
+    trial.require_same(second, trial.once, "a second fit on the same rows differs")
+    other = rows.take(np.arange(0, len(rows.y), 2))
+    copy = trial.fit(rows, trial.weight)
+    for given, fresh in ((other, trial.outline(trial.fit(other))), (rows, trial.once)):
+        again = trial.outline(trial.fit(given, model=copy))
+        trial.require_same(again, fresh, "fit remembers earlier rows")
+    lists = rows._replace(y=rows.y.tolist(), groups=rows.groups.tolist(), X=rows.X.tolist())
+    of_lists = trial.outline(trial.fit(lists))
+    trial.require_same(of_lists, trial.once, "lists give another map than arrays")
+
+
+def check_transform(trial: Trial) -> None:
+    """Each row depends on itself only."""
+    fit, new = trial.fit(trial.rows), trial.new
+    whole = trial.outline(fit)
+    for order in (np.array([3, 0, 4, 1, 2]), np.array([2])):
+        part = trial.outline(fit, new.take(order))
+        expected = {name: value[order] for name, value in whole.items()}
+        fault = "a row's forecast depends on the rows beside it"
+        trial.require_same(part, expected, fault, rounding=_ROUNDING)
+
+
+def check_quantiles(trial: Trial) -> None:
+    """Quantiles are finite and rise, intervals nest, and the CDF undoes them."""
+    dist = trial.transform(trial.fit(trial.rows), trial.new)
+    q = np.sort(np.concatenate([_LEVELS, np.linspace(0.013, 0.987, 41)]))
+    y = dist.ppf(q)
+    require_all(np.isfinite(y), "a quantile is not finite", level=q, found=y)
+    rises = np.diff(y, axis=1) >= 0
+    fault = "a quantile falls as its level rises"
+    require_all(rises, fault, level=q[:-1], found=y[:, :-1], next=y[:, 1:])
+    coverage = np.linspace(0.02, 0.98, 25)
+    lower, upper = dist.interval(coverage)
+    ends = {"coverage": coverage, "lower": lower, "upper": upper}
+    require_all(lower <= upper, "an interval is upside down", **ends)
+    nests = (np.diff(lower, axis=1) <= 0) & (np.diff(upper, axis=1) >= 0)
+    require_all(nests, "intervals do not nest", **{k: v[..., 1:] for k, v in ends.items()})
+    draws = dist.sample(50, random_state=0)
+    require_all(np.isfinite(draws), "a draw is not finite", found=draws)
+    # y is exact to a few roundings; over an atom, which is that wide at most, the CDF jumps.
+    hair = 16.0 * np.spacing(np.abs(y).max(axis=1, keepdims=True))
+    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
+    slack = 1e-9 * np.minimum(q, 1.0 - q) + 2e-16
+    require_all(above >= q - slack, "cdf(ppf(q)) < q", q=q, y=y, found=above)
+    fault = "ppf(q) is not the smallest y with cdf(y) >= q"
+    require_all(below <= q + slack, fault, q=q, smaller_y=y - hair, found=below)
+
+
+def check_rows_without_weight(trial: Trial) -> None:
+    """What happened in a row of weight 0 is of no account."""
+    rows, weight = trial.rows, trial.weight
+    spoiled = rows._replace(y=np.where(weight > 0, rows.y, rows.y + 1e3))
+    found = trial.outline(trial.fit(spoiled, weight))
+    trial.require_same(found, trial.weighted, "a row of weight 0 counts")
+
+
+def check_order_of_rows(trial: Trial) -> None:
+    """The order of calibration rows changes nothing."""
+    rows = trial.rows
+    order = np.random.default_rng(5).permutation(len(rows.y))
+    shuffled = trial.outline(trial.fit(rows.take(order)))
+    trial.require_same(shuffled, trial.once, "the map depends on the order of rows")
+    weight = np.random.default_rng(6).uniform(0.1, 3.0, len(rows.y))
+    weighted = trial.outline(trial.fit(rows, weight))
+    shuffled = trial.outline(trial.fit(rows.take(order), weight[order]))
+    fault = "the map depends on the order of weighted rows"
+    trial.require_same(shuffled, weighted, fault, rounding=_ROUNDING)
+
+
+def check_weights(trial: Trial) -> None:
+    """A weight of k is k rows, of 0 none, and of 1 what it is without weights."""
+    rows, n = trial.rows, len(trial.rows.y)
+    repeated = trial.fit(rows.take(np.repeat(np.arange(n), trial.weight)))
+    fault = "a weight of k is not k rows"
+    trial.require_same(trial.weighted, trial.outline(repeated), fault)
+    ones = trial.outline(trial.fit(rows, np.ones(n)))
+    trial.require_same(ones, trial.once, "weights of 1 are not as no weights")
+
+
+def check_merge(trial: Trial) -> None:
+    """Merged maps are the map of all rows, in any order, however they were split."""
+    rows, n = trial.rows, len(trial.rows.y)
+    one, two, three = parts = [trial.fit(rows.take(np.arange(n) % 3 == k)) for k in range(3)]
+    before = [trial.state(part) for part in parts]
+    joined = [one.merge(two).merge(three), one.merge(two.merge(three))]
+    for part, state in zip(parts, before, strict=True):
+        trial.require_same_state(trial.state(part), state, "merge changes its parts")
+    for first in (np.arange(n) < 1, np.arange(n) % 3 == 0, rows.groups == "a", rows.y > 0):
+        one, two = (trial.fit(rows.take(part)) for part in (first, ~first))
+        found = trial.outline(one.merge(two))
+        trial.require_same(found, trial.once, "merged maps are not the map of all rows")
+        found = trial.outline(two.merge(one))
+        trial.require_same(found, trial.once, "merged the other way round, maps differ")
+    for three_in_one in joined:
+        found = trial.outline(three_in_one)
+        trial.require_same(found, trial.once, "three maps merge otherwise than two")
+    weight = np.random.default_rng(3).uniform(0.1, 3.0, n)
+    one, two = (trial.fit(rows.take(part), weight[part]) for part in (rows.y > 0, rows.y <= 0))
+    expected = trial.outline(trial.fit(rows, weight))
+    found = trial.outline(one.merge(two))
+    fault = "merged weighted maps are not the map of all rows"
+    trial.require_same(found, expected, fault, rounding=_ROUNDING)
+    twice = trial.outline(trial.fit(rows.take(np.tile(np.arange(n), 2))))
+    double = trial.outline(trial.fit(rows).merge(trial.fit(rows)))
+    trial.require_same(double, twice, "a map merged with itself is not that of the rows twice")
+
+
+def check_compress(trial: Trial) -> None:
+    """A smaller state says what it lost, and loses less the more it keeps."""
+    rows = make_rows(trial.base, 300, seed=4)
+    fit = trial.fit(rows)
+    exact = fit.compression_error_
+    require(exact == 0.0, f"compression_error_ of an exact map is {exact}; expected 0")
+    state = trial.state(fit)
+    same = trial.outline(fit.compress(300))
+    fault = "compressing to as many knots as there are rows changes the map"
+    trial.require_same(same, trial.outline(fit), fault)
+    smaller = {k: fit.compress(k) for k in (2, 8, 32, 90)}
+    trial.require_same_state(trial.state(fit), state, "compress changes the map it is called on")
+    errors = [part.compression_error_ for part in smaller.values()]
+    falls = 1.0 >= errors[0] > errors[1] > errors[2] > errors[3] > 0.0
+    fault = f"compression_error_ does not fall with more knots: {errors} with {list(smaller)}"
+    require(falls, fault)
+    for k, part in smaller.items():
+        trial.require_no_nan(part, trial.new, f"after compressing to {k} knots")
+    again = smaller[90].compress(32).compression_error_
+    fault = f"compression_error_ falls from {errors[3]} to {again} when compressed again"
+    require(again >= errors[3], fault)
+    if trial.writes:
+        sizes = [len(text) for text in (smaller[8].to_json(), smaller[90].to_json(), state)]
+        fault = f"8, 90 and all knots have states of {sizes} bytes; expected them to grow"
+        require(sizes[0] < sizes[1] < sizes[2], fault)
+    if trial.merges:
+        both = smaller[90].merge(fit)
+        error = both.compression_error_
+        fault = f"merging loses track of compression_error_: {error} after {errors[3]}"
+        require(0.0 < error < errors[2], fault)
+        trial.require_no_nan(both, trial.new, "after merging a compressed map")
+
+
+def check_copies(trial: Trial) -> None:
+    """JSON and pickle give back the same map; clone gives a blank one."""
+    from sklearn.base import clone
+
+    rows = trial.rows
+    weight = np.random.default_rng(7).uniform(0.1, 3.0, len(rows.y))
+    fits = [trial.fit(rows), trial.fit(rows, weight)]
+    if trial.compresses:
+        fits.append(trial.fit(rows).compress(10))
+    for fit in fits:
+        once = trial.outline(fit)
+        if trial.writes:
+            check_json(trial, fit, once)
+        twin = pickle.loads(pickle.dumps(fit))  # noqa: S301  # what was written on this line
+        trial.require_same(trial.outline(twin), once, "pickle gives back another map")
+        blank = clone(fit)
+        require(not blank._is_fitted(), "a clone is fitted")
+        check_unfitted(trial, blank)
+
+
+def check_json(trial: Trial, fit: Recalibrator, once: Results) -> None:
+    """A file holds the whole map, and nothing is left beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "map.json"
+        text = fit.to_json(path)
+        written = path.read_text(encoding="utf-8")
+        require(written == text, "the file that to_json writes is not the text that it returns")
+        files = sorted(p.name for p in Path(folder).iterdir())
+        require(files == ["map.json"], f"to_json leaves {files}; expected map.json alone")
+        try:
+            loaded = load(path)
+        except ValueError as error:
+            # Only classes of the library are read from files; others read their state back.
+            fault = f"load does not read what to_json wrote: {error}"
+            require(type(fit).__name__ in str(error), fault)
+            loaded = trial.blank()
+            loaded._set_state(json.loads(text)["state"])
+    kinds = type(loaded).__name__, type(fit).__name__
+    require(type(loaded) is type(fit), f"JSON gives back a {kinds[0]}; expected this {kinds[1]}")
+    fault = f"JSON gives back {loaded!r}; expected {fit!r}"
+    require(description(loaded) == description(fit), fault)
+    trial.require_same(trial.outline(loaded), once, "JSON gives back another map")
+    require(loaded.to_json() == text, "JSON of a map that came from JSON differs")
+    errors = loaded.compression_error_, fit.compression_error_
+    fault = f"JSON gives back a compression_error_ of {errors[0]}; expected {errors[1]}"
+    require(errors[0] == errors[1], fault)
+    if trial.merges:
+        found = trial.outline(loaded.merge(fit))
+        fault = "a map that came from JSON merges otherwise"
+        trial.require_same(found, trial.outline(fit.merge(fit)), fault)
+
+
+def check_recalibrated_again(trial: Trial) -> None:
+    """A recalibrated forecast keeps its score, so that it can be recalibrated like its base."""
+    rows, new = trial.rows, trial.new
+    fit = trial.fit(rows)
+    recalibrated = new._replace(dist=trial.transform(fit, new))
+    kinds = recalibrated.dist.score_kind, new.dist.score_kind
+    fault = f"transform changes score_kind from {kinds[1]!r} to {kinds[0]!r}"
+    require(kinds[0] == kinds[1], fault)
+    found = recalibrated.dist.score(new.y)
+    require_same(found, new.dist.score(new.y), "a recalibrated forecast has another score")
+    twice = trial.outline(fit, recalibrated)
+    trial.require_same(twice, trial.once, "a forecast that is transformed twice differs")
+    again = trial.fit(rows._replace(dist=trial.transform(fit, rows)))
+    fault = "fitted on recalibrated forecasts, the map differs"
+    trial.require_same(trial.outline(again), trial.once, fault)
+
+
+def check_few_rows_and_ties(trial: Trial) -> None:
+    """However little or odd the data, every result is a number and every quantile finite."""
+    ten, new = make_rows(trial.base, 10, seed=8), make_rows(trial.base, 2, seed=9)
+    first = np.zeros(10, dtype=int)
+    centre = ten.dist.unscore(0.0)
+    cases = {
+        "1 row": ten.take([0]),
+        "2 rows": ten.take(slice(2)),
+        "3 rows": ten.take(slice(3)),
+        "10 rows": ten,
+        "1 row of score 0": ten._replace(y=centre).take([0]),
+        "all tied": ten.take(first),
+        "all tied at score 0": ten._replace(y=centre).take(first),
+        "half tied": ten.take(np.maximum(np.arange(10) - 5, 0)),
+        "two values": ten.take(np.arange(10) % 2),
+        "one y": ten._replace(y=np.full(10, 2.0)),
+    }
+    for what, rows in cases.items():
+        fit = trial.fit(rows)
+        known = new._replace(groups=np.resize(np.unique(rows.groups), len(new.y)))
+        # At a value that was seen as well, with its own forecast: that is where the atoms are.
+        at = known._replace(dist=rows.dist[[0, 0]], y=np.array([rows.y[0], new.y[1]]))
+        values = _everything(trial.transform(fit, at), at.y)
+        for name, value in values.items():
+            fault = f"{name} is not finite when fitted on {what}"
+            endless = name.startswith("log")
+            number = ~np.isnan(value) if endless else np.isfinite(value)
+            require_all(number, fault, found=value)
+        y = values["ppf"]
+        fault = f"a quantile falls as its level rises when fitted on {what}"
+        rises = np.diff(y, axis=1) >= 0
+        require_all(rises, fault, level=_LEVELS[:-1], found=y[:, :-1], next=y[:, 1:])
+        fault = f"a forecast has no spread when fitted on {what}"
+        require_all(values["var"] > 0, fault, var=values["var"])
+        trial.require_no_nan(fit, known, f"when fitted on {what}")
+
+
+def _everything(dist: Distribution, y: FloatArray) -> Results:
+    """Every result of a distribution at y."""
+    at_y = ("cdf", "sf", "logcdf", "logsf", "logpdf", "pdf", "crps")
+    return {
+        "ppf": dist.ppf(_LEVELS),
+        **{name: getattr(dist, name)(y) for name in at_y},
+        **{name: getattr(dist, name)() for name in ("mean", "var")},
+    }

@@ -1,0 +1,133 @@
+"""A recalibrator on trial: how it is used, whatever it takes, and what it is able to do."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution
+from trueline.recalibration import Recalibrator
+from trueline.testing._require import require, require_all, require_same
+from trueline.testing._rows import Forecast, Rows, make_rows
+
+Results = dict[str, FloatArray]
+
+
+class Trial:
+    """A recalibrator with a kind of forecast to try it on, and what it is able to do."""
+
+    def __init__(self, recalibrator: Recalibrator, base: Forecast, tolerance: float) -> None:
+        self.recalibrator = recalibrator
+        self.base = base
+        self.tolerance = tolerance
+        self.rows = make_rows(base, 40)
+        self.new = make_rows(base, 5, seed=1)
+        self.weight = np.random.default_rng(2).integers(0, 4, size=len(self.rows.y))
+        self.takes_features = "X" in inspect.signature(recalibrator.fit).parameters
+        self.takes_groups = recalibrator._by_group
+        fit = self.fit(self.rows)
+        self.merges = self._able("merge", lambda: fit.merge(self.fit(self.rows)))
+        self.compresses = self._able("compress", lambda: fit.compress(10))
+        self.writes = self._able("to_json", fit.to_json)
+
+    def _able(self, what: str, use: Callable[[], object]) -> bool:
+        """Whether an optional ability is there; a refusal has to say whose it is and why."""
+        try:
+            use()
+        except (TypeError, NotImplementedError) as error:
+            self.require_refusal(what, error)
+            return False
+        return True
+
+    def require_refusal(self, what: str, error: Exception) -> None:
+        """Require a word on why, with the name of the class in it."""
+        fault = f"{what} is refused without saying whose it is and why: {error!r}"
+        require(type(self.recalibrator).__name__ in str(error), fault)
+
+    def blank(self) -> Recalibrator:
+        """Return a copy with the same parameters that has learned nothing."""
+        return type(self.recalibrator)(**self.recalibrator.get_params(deep=False))
+
+    def fit(
+        self,
+        rows: Rows,
+        sample_weight: NDArray[Any] | None = None,
+        model: Recalibrator | None = None,
+    ) -> Recalibrator:
+        """Fit a copy, or a map that is given."""
+        model = self.blank() if model is None else model
+        return model.fit(rows.y, rows.dist, sample_weight=sample_weight, **self._given(rows))
+
+    def transform(self, fit: Recalibrator, rows: Rows) -> Distribution:
+        """Recalibrate the forecasts of some rows."""
+        dist = fit.transform(rows.dist, **self._given(rows))
+        kind = type(dist).__name__
+        fault = f"transform gives a {kind}; expected a trueline.Distribution"
+        require(isinstance(dist, Distribution), fault)
+        require(
+            len(dist) == len(rows.dist), f"transform gives {len(dist)} of {len(rows.dist)} rows"
+        )
+        return dist
+
+    @cached_property
+    def once(self) -> Results:
+        """What a map fitted on all rows says."""
+        return self.outline(self.fit(self.rows))
+
+    @cached_property
+    def weighted(self) -> Results:
+        """What a map fitted on all rows with their weights says."""
+        return self.outline(self.fit(self.rows, self.weight))
+
+    def _given(self, rows: Rows) -> dict[str, Any]:
+        given = {"groups": rows.groups} if self.takes_groups else {}
+        return {**given, "X": rows.X} if self.takes_features else given
+
+    def outline(self, fit: Recalibrator, rows: Rows | None = None) -> Results:
+        """Return what the map says of some rows: enough to tell any two maps apart.
+
+        Values only, no quantiles: for some forecasts those take a root finder.
+        """
+        rows = self.new if rows is None else rows
+        dist = self.transform(fit, rows)
+        y = rows.y[:, None] + np.array([-20.0, -2.0, -0.7, 0.0, 0.4, 1.5, 15.0])
+        return {name: getattr(dist, name)(y) for name in ("cdf", "logcdf", "logsf", "logpdf")}
+
+    def state(self, fit: Recalibrator) -> Any:
+        """Return what was learned, to be compared."""
+        return fit.to_json() if self.writes else self.outline(fit)
+
+    def require_same_state(self, found: Any, expected: Any, fault: str) -> None:
+        """Require that nothing learned has changed."""
+        if self.writes:
+            require(found == expected, f"{fault}: its JSON differs")
+        else:
+            self.require_same(found, expected, fault)
+
+    def require_same(
+        self, found: Results, expected: Results, fault: str, *, rounding: float = 0.0
+    ) -> None:
+        """Require two sets of results to be the same."""
+        close = max(self.tolerance, rounding)
+        for name, value in found.items():
+            require_same(value, expected[name], f"{fault}: {name}", rtol=close, atol=close)
+
+    def require_no_nan(self, fit: Recalibrator, rows: Rows, what: str) -> None:
+        """Require that the map says something of some rows."""
+        for name, value in self.outline(fit, rows).items():
+            require_all(~np.isnan(value), f"{name} is NaN {what}", found=value)
+
+
+def error_of(call: Callable[[], object]) -> Exception | None:
+    """Return the error that a call gives, if it is of a kind that tells of a wrong use."""
+    try:
+        call()
+    except (AttributeError, NotImplementedError, TypeError, ValueError) as error:
+        return error
+    return None

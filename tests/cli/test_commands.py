@@ -1,0 +1,343 @@
+"""What the commands print and write when all is well."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from pyarrow import csv, parquet
+
+import trueline as tl
+from trueline import demo
+from trueline.cli import _experiments
+
+
+@pytest.mark.parametrize("file", ["past.csv", "past.parquet"])
+def test_evaluate_in_words(trueline, past, file):
+    result = tl.evaluate(past["y"], tl.Normal(past["mean"], past["std"]))
+    run = trueline("evaluate", file)
+    assert (run.code, run.err) == (0, "")
+    assert run.out == (
+        f"{file}: 2,000 rows, normal forecasts (mean, std)\n"
+        f"90% intervals hold {result.coverage:.1%} of the time: too narrow.\n\n{result!r}\n"
+    )
+
+
+def test_evaluate_by_group(trueline, past):
+    run = trueline("evaluate", "past.csv", "--group", "region", "--coverage", "0.8")
+    assert run.code == 0
+    *_, head, north, south = run.out.splitlines()
+    assert head.split() == [
+        "group",
+        "rows",
+        "80%",
+        "hold",
+        "width",
+        "CRPS",
+        "cal.",
+        "error",
+        "floor",
+    ]
+    rows = past["region"] == "north"
+    alone = tl.evaluate(
+        past["y"][rows], tl.Normal(past["mean"][rows], past["std"][rows]), coverage=0.8
+    )
+    assert north.split()[:3] == ["north", f"{rows.sum():,}", f"{alone.coverage:.1%}"]
+    assert south.split()[:2] == ["south", f"{(~rows).sum():,}"]
+    assert len({len(line) for line in (head, north, south)}) == 1
+
+
+def test_evaluate_as_json(trueline, past):
+    run = trueline("evaluate", "past.csv", "--json", "--group", "region")
+    document = json.loads(run.out)
+    expected = tl.evaluate(past["y"], tl.Normal(past["mean"], past["std"])).to_dict()
+    assert {name: document[name] for name in expected} == expected
+    assert document["file"] == "past.csv"
+    assert (document["rows"], document["kind"], document["exact"]) == (2000, "normal", True)
+    assert document["columns"] == ["mean", "std"]
+    assert list(document["groups"]) == ["north", "south"]
+    assert document["notes"] == []
+
+
+def test_infinite_numbers_are_null_in_json(trueline, past):
+    run = trueline("evaluate", "past.csv", "--json", "--kind", "point")
+    assert json.loads(run.out)["log_score"] is None
+
+
+def test_a_point_forecast_has_no_intervals(trueline, past):
+    run = trueline("evaluate", "past.csv", "--kind", "point")
+    assert run.out.splitlines()[:2] == [
+        "past.csv: 2,000 rows, point forecasts (mean)",
+        "Point forecasts have no intervals of their own: fit a map to give them some.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "factor, verdict", [(3.0, "as they should, up to chance"), (9.0, "too wide")]
+)
+def test_the_verdict(trueline, folder, past, factor, verdict):
+    rows = zip(past["y"], past["mean"], past["std"] * factor, strict=True)
+    lines = [",".join(map(repr, map(float, row))) for row in rows]
+    (folder / "f.csv").write_text("\n".join(["y,mean,std", *lines]))
+    assert trueline("evaluate", "f.csv").out.splitlines()[1].endswith(f": {verdict}.")
+
+
+def test_evaluate_with_a_map(trueline, past):
+    trueline("fit", "past.csv", "-o", "map.json")
+    run = trueline("evaluate", "past.csv", "--map", "map.json")
+    F = tl.Normal(past["mean"], past["std"])
+    G = tl.Isotonic().fit(past["y"], F).transform(F)
+    assert run.out.endswith(f"{tl.evaluate(past['y'], G, n_fit=2000)!r}\n")
+    assert run.out.startswith(
+        "past.csv: 2,000 rows, normal forecasts (mean, std), recalibrated by map.json\n"
+    )
+    assert run.err == (
+        "note: the map was fitted on as many rows as past.csv has. If they are the same, judge it "
+        "on others.\n"
+    )
+
+
+def test_fit_writes_the_map_of_the_python_api(trueline, folder, past):
+    run = trueline("fit", "past.parquet", "-o", "map.json")
+    assert run == (
+        0,
+        (
+            "past.parquet: 2,000 rows, normal forecasts (mean, std)\n"
+            "map.json: Isotonic(), 2,000 scores\n"
+        ),
+        "",
+    )
+    R = tl.Isotonic().fit(past["y"], tl.Normal(past["mean"], past["std"]))
+    assert (folder / "map.json").read_text() == R.to_json()
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["--method", "beta"], tl.Beta()),
+        (["--group", "region"], tl.Grouped()),
+        (["--group", "region", "--method", "grouped"], tl.Grouped()),
+        (["--group", "region", "--method", "smooth"], tl.Grouped(tl.Smooth())),
+    ],
+)
+def test_fit_with_a_method(trueline, past, options, expected):
+    run = trueline("fit", "past.csv", "-o", "map.json", "--json", *options)
+    groups = past["region"] if "--group" in options else None
+    expected.fit(past["y"], tl.Normal(past["mean"], past["std"]), groups=groups)
+    found = tl.load("map.json")
+    assert found.to_json() == expected.to_json()
+    document = json.loads(run.out)
+    assert document["method"] == repr(expected)
+    assert document["compression_error"] == 0
+    assert document.get("groups") == (None if groups is None else ["north", "south"])
+
+
+def test_fit_says_how_far_a_compressed_map_is_off(trueline, past, monkeypatch):
+    monkeypatch.setattr("trueline.scale._fit._ROWS", 1)
+    monkeypatch.setattr("trueline.scale._fit._KNOTS", 500)
+    run = trueline("fit", "past.csv", "-o", "map.json")
+    error = tl.load("map.json").compression_error_
+    assert 0 < error < 0.01
+    assert run.out.endswith(f"map.json: Isotonic(), 500 scores, rank error below {error:.2g}\n")
+
+
+def test_apply_writes_the_columns_asked_for(trueline, past):
+    trueline("fit", "past.csv", "-o", "map.json")
+    run = trueline(
+        *("apply", "map.json", "past.csv", "-o", "out.parquet", "--coverage", "0.5"),
+        *("--coverage", "0.9", "--quantiles", "0.1,0.5", "--quantiles", "0.9", "--prefix", "r_"),
+    )
+    assert run == (
+        0,
+        (
+            "out.parquet: 2,000 rows of past.csv, normal forecasts (mean, std), recalibrated by "
+            "map.json\n"
+        ),
+        "",
+    )
+    table = parquet.read_table("out.parquet")
+    assert table.column_names[4:] == [
+        *("r_lower_0.5", "r_upper_0.5", "r_lower_0.9", "r_upper_0.9", "r_q0.1", "r_q0.5", "r_q0.9")
+    ]
+    G = tl.load("map.json").transform(tl.Normal(past["mean"], past["std"]))
+    np.testing.assert_array_equal(table["r_lower_0.9"].to_numpy(), G.interval(0.9)[0])
+    np.testing.assert_array_equal(table["r_q0.9"].to_numpy(), G.ppf(0.9))
+
+
+def test_what_apply_wrote_can_be_evaluated(trueline, past):
+    trueline("fit", "past.csv", "-o", "map.json")
+    trueline("apply", "map.json", "past.csv", "-o", "out.csv")
+    run = trueline("evaluate", "out.csv", "--kind", "intervals")
+    assert "90% intervals hold 90.0% of the time: as they should, up to chance." in run.out
+
+
+def test_apply_as_json(trueline, past):
+    trueline("fit", "past.csv", "-o", "map.json", "--group", "region")
+    run = trueline("apply", "map.json", "past.csv", "-o", "out.csv", "--group", "region", "--json")
+    assert json.loads(run.out) == {
+        "file": "past.csv",
+        "rows": 2000,
+        "kind": "normal",
+        "columns": ["mean", "std"],
+        "map": "map.json",
+        "out": "out.csv",
+        "notes": [],
+    }
+    table = csv.read_csv("out.csv")
+    F = tl.Normal(past["mean"], past["std"])
+    G = tl.Grouped().fit(past["y"], F, groups=past["region"]).transform(F, groups=past["region"])
+    np.testing.assert_array_equal(table["lower_0.9"].to_numpy(), G.interval(0.9)[0])
+
+
+def test_notes_are_beside_the_result(trueline, folder):
+    (folder / "few.csv").write_text("y,mean\n1,0\n2,0\n3,0\n")
+    trueline("fit", "few.csv", "-o", "map.json")
+    run = trueline("apply", "map.json", "few.csv", "-o", "out.csv")
+    assert run.code == 0
+    assert run.err == (
+        "note: a 0.9 interval needs levels 0.05 to 0.95, but the calibration rows support 0.25 to "
+        "0.75: its ends are read off the extrapolated tails. Fit on at least 19 rows.\n"
+    )
+    assert json.loads(
+        trueline("apply", "map.json", "few.csv", "-o", "out.csv", "--force", "--json").out
+    )["notes"] == [run.err.removeprefix("note: ").rstrip()]
+
+
+def test_named_columns_and_separators(trueline, folder):
+    (folder / "f.csv").write_text("sales;forecast;sd\n1;2;3\n4;5;6\n")
+    run = trueline(
+        *("evaluate", "f.csv", "--separator", ";", "--y", "sales"),
+        *("--mean", "forecast", "--std", "sd"),
+    )
+    assert run.out.startswith("f.csv: 2 rows, normal forecasts (forecast, sd)\n")
+    (folder / "f.csv").write_text("y\tp_0.1\tp_0.9\n1\t2\t3\n4\t5\t6\n")
+    run = trueline("evaluate", "f.csv", "--separator", "tab", "--quantile-columns", "p_")
+    assert run.out.startswith("f.csv: 2 rows, quantile forecasts (p_0.1, p_0.9)\n")
+
+
+# ---- report --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """What `trueline.report` was called with, instead of a page."""
+    calls = []
+
+    def report(*args, **kwargs):
+        calls.append((args, kwargs))
+
+    monkeypatch.setattr(tl, "report", report, raising=False)
+    return calls
+
+
+def test_a_report_judges_the_half_that_did_not_fit(trueline, past, page):
+    run = trueline("report", "past.csv", "-o", "r.html", "--x", "std", "--group", "region")
+    assert run == (
+        0,
+        (
+            "past.csv: 2,000 rows, normal forecasts (mean, std)\n"
+            "a random 1,000 fitted a map, the other 1,000 judge it\n"
+            "the page is r.html\n"
+        ),
+        "",
+    )
+    [((y, forecasts, path), options)] = page
+    assert (str(path), options["n_fit"], options["title"]) == ("r.html", 1000, "past.csv")
+    assert list(forecasts) == ["before", "after"]
+    judged = np.isin(past["y"], y)
+    assert judged.sum() == 1000
+    np.testing.assert_array_equal(y, past["y"][judged])
+    np.testing.assert_array_equal(options["groups"], past["region"][judged])
+    np.testing.assert_array_equal(options["x"]["std"], past["std"][judged])
+    F = tl.Normal(past["mean"], past["std"])
+    R = tl.Grouped().fit(past["y"][~judged], F[~judged], groups=past["region"][~judged])
+    after = R.transform(F[judged], groups=past["region"][judged])
+    np.testing.assert_array_equal(forecasts["before"].ppf(0.3), F[judged].ppf(0.3))
+    np.testing.assert_array_equal(forecasts["after"].ppf(0.3), after.ppf(0.3))
+
+
+def test_another_seed_gives_another_half(trueline, past, page):
+    for seed in ("0", "1", "0"):
+        trueline("report", "past.csv", "-o", "r.html", "--random-state", seed)
+    first, second, third = (args[0] for args, _ in page)
+    np.testing.assert_array_equal(first, third)
+    assert not np.array_equal(first, second)
+
+
+def test_a_report_of_a_map_judges_all_rows(trueline, past, page):
+    trueline("fit", "past.csv", "-o", "map.json", "--group", "region")
+    run = trueline(
+        *("report", "past.csv", "-o", "r.html", "--map", "map.json", "--group", "region"),
+        *("--title", "Sales", "--unit", "EUR", "--coverage", "0.8", "--json"),
+    )
+    [((y, forecasts, _), options)] = page
+    np.testing.assert_array_equal(y, past["y"])
+    assert (options["title"], options["unit"], options["coverage"]) == ("Sales", "EUR", 0.8)
+    F = tl.Normal(past["mean"], past["std"])
+    after = tl.load("map.json").transform(F, groups=past["region"])
+    np.testing.assert_array_equal(forecasts["after"].ppf(0.3), after.ppf(0.3))
+    document = json.loads(run.out)
+    assert (document["rows_fitted"], document["rows_judged"]) == (0, 2000)
+
+
+def test_a_report_of_many_rows_says_that_they_were_drawn(trueline, past, page, monkeypatch):
+    monkeypatch.setattr("trueline.scale._sample._MOST_VALUES", 1500)
+    run = trueline("report", "past.csv", "-o", "r.html")
+    assert "500 of them were drawn at random\n" in run.out
+    assert page[0][1]["title"] == "past.csv (500 of 2,000 rows, drawn at random)"
+    assert len(page[0][0][0]) == 250
+
+
+def test_a_page_is_written(trueline, folder, past):
+    run = trueline("report", "past.csv", "-o", "r.html", "--x", "std")
+    assert run.code == 0
+    text = (folder / "r.html").read_text(encoding="utf-8")
+    assert "past.csv" in text
+    assert "1,000" in text
+
+
+# ---- the rest ------------------------------------------------------------------------
+
+
+def test_the_version(trueline):
+    assert trueline("--version") == (0, f"trueline {tl.__version__}\n", "")
+
+
+def test_there_are_no_experiments_yet(trueline):
+    assert trueline("reproduce") == (0, "There are no experiments in this release yet.\n", "")
+    assert trueline("reproduce", "figure-1") == (
+        2,
+        "",
+        "error: 'figure-1' is not an experiment; there are no experiments in this release yet.\n",
+    )
+
+
+def test_an_experiment_is_listed_and_run(trueline, monkeypatch):
+    ran = []
+    experiment = _experiments.Experiment("what it shows", lambda: ran.append(True))
+    monkeypatch.setitem(_experiments.EXPERIMENTS, "figure-1", experiment)
+    listing = "he experiments are:\n  figure-1        what it shows\n"
+    assert trueline("reproduce") == (0, f"T{listing}", "")
+    assert trueline("reproduce", "figure-1").code == 0
+    assert ran == [True]
+    assert trueline("reproduce", "x").err == f"error: 'x' is not an experiment; t{listing}"
+
+
+def test_the_demo_runs(trueline, folder, monkeypatch):
+    monkeypatch.setattr(demo, "main", lambda out: sys.stdout.write(f"wrote {out}\n"))
+    assert trueline("demo") == (0, "wrote report.html\n", "")
+    (folder / "report.html").write_text("precious")
+    assert trueline("demo") == (
+        2,
+        "",
+        "error: report.html is there already. Replace it with --force, or name another file.\n",
+    )
+    assert trueline("demo", "-o", "other.html").out == "wrote other.html\n"
+
+
+def test_help_names_every_command(trueline):
+    run = trueline("--help")
+    assert run.code == 0
+    for command in ("evaluate", "fit", "apply", "report", "reproduce", "demo"):
+        assert f"\n  {command} " in run.out
+        assert trueline(command, "--help").out.startswith(f"Usage: trueline {command} ")

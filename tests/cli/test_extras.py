@@ -1,0 +1,34 @@
+"""Without the extra, the script says how to get it."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("missing", ["typer", "rich"])
+def test_the_command_line_asks_for_its_extra(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; from trueline.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"trueline: the command line needs {missing}, which is not installed. Install it with: "
+        f'pip install "trueline[cli]"\n'
+    )
+
+
+def test_files_ask_for_pyarrow(trueline, folder, monkeypatch):
+    (folder / "past.csv").write_text("y,mean\n1,2\n")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert trueline("evaluate", "past.csv") == (
+        2,
+        "",
+        'error: files need pyarrow, which is not installed: pip install "trueline[cli]".\n',
+    )
+
+
+def test_the_module_is_the_script():
+    done = subprocess.run(
+        [sys.executable, "-m", "trueline", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("trueline ")

@@ -1,1 +1,0 @@
-"""Checks that a whole family of classes shares: one function for each family."""

@@ -1,0 +1,204 @@
+"""Groups and segments: what is really off is found, and noise is not."""
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom, binom
+
+import trueline as tl
+from trueline._report._columns import Parts, categories, parts
+from trueline._report._measure import chance_range, measure
+from trueline._report._segments import by_group, worst_segments
+
+
+def measured(y, dist, w=None, n_fit=None):
+    return measure("f", "after", y, dist, w, coverage=0.9, n_fit=n_fit, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """1,000 rows of which those with x in the upper tenth are much wilder than predicted."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1000, 3))
+    wild = x[:, 1] > np.quantile(x[:, 1], 0.9)
+    y = rng.normal(size=1000) * np.where(wild, 4.0, 1.0)
+    return x, y, tl.Normal(np.zeros(1000), 1.0)
+
+
+def test_the_worst_segment_is_the_planted_one(planted):
+    x, y, F = planted
+    columns = {f"x{j}": x[:, j] for j in range(3)}
+    found = worst_segments(columns, [measured(y, F)], None, 100)
+    worst = found.segments[0]
+    assert worst.feature == "x1"
+    assert worst.label.startswith("above ")
+    assert worst.n == 100
+    assert worst.shares[0].verdict == "too seldom"
+    # Of its own column no other part is off; in others the wild rows are spread thinly.
+    assert not [s for s in found.segments[1:] if s.feature == "x1" and s.shares[-1].excess > 0]
+    assert found.segments[1].shares[-1].excess < 0.1 * worst.shares[-1].excess
+
+
+def test_its_numbers_are_those_of_its_rows(planted):
+    x, y, F = planted
+    worst = worst_segments({"x1": x[:, 1]}, [measured(y, F)], None, 10).segments[0]
+    inside = x[:, 1] > np.sort(x[:, 1])[899]
+    assert worst.shares[0].coverage == pytest.approx(tl.coverage(y[inside], F[inside]))
+    lower, upper = F[inside].interval(0.9)
+    assert worst.shares[0].width == pytest.approx(np.mean(upper - lower))
+
+
+def test_segments_are_sorted_by_the_last_forecast(planted):
+    x, y, F = planted
+    group = categories(np.where(x[:, 1] > np.quantile(x[:, 1], 0.9), "wild", "calm"))
+    true = tl.Normal(np.zeros(1000), np.where(group.codes == 1, 4.0, 0.2))  # calm ones are off
+    found = by_group(group, [measured(y, F), measured(y, true)], None, 10)
+    assert [s.label for s in found.segments] == ["calm", "wild"]
+    found = by_group(group, [measured(y, true), measured(y, F)], None, 10)
+    assert [s.label for s in found.segments] == ["wild", "calm"]
+
+
+def test_noise_is_seldom_taken_for_a_fault():
+    """Segments of a calibrated forecast are all within chance 19 times out of 20, or more.
+
+    100 repetitions; with a chance of 0.05 each, 12 or fewer are off with probability 0.998.
+    """
+    rng = np.random.default_rng(0)
+    off = 0
+    for _ in range(100):
+        x = rng.normal(size=(200, 4))
+        y = rng.normal(size=200)
+        F = tl.Normal(np.zeros(200), 1.0)
+        columns = {str(j): x[:, j] for j in range(4)}
+        off += worst_segments(columns, [measured(y, F)], None, 10).off > 0
+    assert off <= 12
+    assert binom.cdf(12, 100, 0.05) > 0.998
+
+
+@pytest.mark.parametrize("n", [1, 7, 50, 1000, 123_456])
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("level", [0.05, 0.001])
+def test_the_range_of_chance_leaves_out_no_more_than_it_says(n, coverage, level):
+    low, high = (np.rint(share * n) for share in chance_range(n, coverage, None, level))
+    assert binom.cdf(low - 1, n, coverage) <= level / 2
+    assert binom.sf(high, n, coverage) <= level / 2
+    # and is no wider than it must be: the ends themselves are likely enough
+    assert binom.cdf(low, n, coverage) >= level / 2
+    assert binom.sf(high - 1, n, coverage) >= level / 2
+
+
+@pytest.mark.parametrize("n, n_fit", [(150, 150), (1000, 200), (100, 2000)])
+def test_the_range_of_chance_knows_the_noise_of_the_fit(n, n_fit):
+    """The coverage of a map fitted on n_fit rows is Beta-binomial; the range is close to it.
+
+    The exact law of the count of n fresh rows between the ranks of the fit: see
+    tests/recalibration/test_coverage_law.py. The range is that of a binomial law with the same
+    variance, so the two may differ a little: 1 to 2 points of probability.
+    """
+    a = 0.9 * (n_fit + 1)
+    law = betabinom(n, a, n_fit + 1 - a)
+
+    def inside(low, high):
+        return law.cdf(np.floor(high * n + 1e-9)) - law.cdf(np.ceil(low * n - 1e-9) - 1)
+
+    found = inside(*chance_range(n, 0.9, n_fit, 0.05))
+    assert 0.93 < found < 0.985
+    if n_fit <= n:  # or else the noise of the fit is small beside that of the rows
+        assert inside(*chance_range(n, 0.9, None, 0.05)) < 0.9
+
+
+def test_weights_make_rows_worth_less():
+    rng = np.random.default_rng(0)
+    y, F = rng.normal(size=1000), tl.Normal(np.zeros(1000), 1.0)
+    group = categories(np.arange(1000) % 2)
+    plain = by_group(group, [measured(y, F)], None, 10).segments[0].shares[0]
+    w = rng.exponential(size=1000)
+    heavy = by_group(group, [measured(y, F, w)], w, 10).segments[0].shares[0]
+    assert heavy.high - heavy.low > 1.2 * (plain.high - plain.low)
+
+
+def test_many_rows_do_not_make_a_small_gap_a_fault():
+    n = 400_000
+    y = np.random.default_rng(0).normal(size=n)
+    F = tl.Normal(np.zeros(n), 1.02)  # 90.7% instead of 90%: certain, and of no consequence
+    found = by_group(categories(np.zeros(n)), [measured(y, F)], None, 10)
+    share = found.segments[0].shares[0]
+    assert not share.low <= share.coverage <= share.high
+    assert share.verdict == "as promised"
+    assert found.off == 0
+
+
+def test_of_many_groups_the_worst_are_kept():
+    rng = np.random.default_rng(0)
+    code = np.repeat(np.arange(200), 20)
+    y = rng.normal(size=4000) * np.where(code == 150, 30.0, 1.0)
+    F = tl.Normal(np.zeros(4000), 1.0)
+    found = by_group(Parts([f"g{i}" for i in range(200)], code), [measured(y, F)], None, 30)
+    assert found.looked_at == 200
+    assert len(found.segments) == 30
+    assert found.segments[0].label == "g150"
+    excess = [s.shares[-1].excess for s in found.segments]
+    assert excess == sorted(excess, reverse=True)
+
+
+def test_parts_of_a_column_are_of_about_equal_count():
+    x = np.random.default_rng(0).exponential(size=1003)
+    cut = parts(x, 10)
+    counts = np.bincount(cut.codes)
+    assert counts.min() >= 100
+    assert counts.max() <= 101
+    tops = [x[cut.codes == k].max() for k in range(10)]
+    assert tops == sorted(tops)
+    assert cut.labels[0].startswith("up to ")
+    assert cut.labels[-1].startswith("above ")
+
+
+def test_ties_stay_in_one_part():
+    x = np.repeat([0.0, 1.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [500, *[3] * 9])
+    cut = parts(x, 4)
+    for value in np.unique(x):
+        assert np.unique(cut.codes[x == value]).size == 1
+    assert len(cut.labels) == cut.codes.max() + 1
+
+
+@pytest.mark.parametrize(
+    "values, labels",
+    [
+        (np.array(["b", "a", "b"]), ["a", "b"]),
+        (np.array([True, False, True]), ["False", "True"]),
+        (np.array([1.0, 0.0, np.nan]), ["(missing)", "0", "1"]),
+        (np.array([None, "x", float("nan")], dtype=object), ["(missing)", "x"]),
+        (np.array([[1], (2,), "x"], dtype=object), ["(2,)", "[1]", "x"]),
+        (np.array(["", "  "]), ["(empty)"]),
+        (np.array([b"raw", b"\xff"]), ["raw", "\ufffd"]),
+    ],
+)
+def test_values_of_any_kind_are_named(values, labels):
+    found = categories(values)
+    assert found.labels == labels
+    assert found.codes.size == len(values)
+
+
+def test_missing_numbers_and_times_are_a_part_of_their_own():
+    x = np.arange(100.0)
+    x[:40] = np.nan
+    cut = parts(x, 3)
+    assert cut.labels[-1] == "(missing)"
+    assert (cut.codes[:40] == len(cut.labels) - 1).all()
+    day = np.datetime64("2024-01-01") + np.arange(100)
+    day[5] = np.datetime64("NaT")
+    cut = parts(day, 2)
+    assert cut.labels == ["up to 2024-02-20", "above 2024-02-20", "(missing)"]
+    assert cut.codes[5] == 2
+
+
+def test_a_column_without_differences_is_not_cut():
+    assert parts(np.ones(50), 5) is None
+    assert parts(np.array(["a"] * 50), 5) is None
+    assert parts(np.full(50, np.nan), 5) is None
+
+
+def test_a_column_may_be_called_like_one_of_ours(planted):
+    x, y, _ = planted
+    F = tl.Normal(x[:, 0], 1.0)
+    found = worst_segments({"predicted value": x[:, 1]}, [measured(y, F)], None, 100)
+    assert (found.features, found.looked_at) == (2, 20)
