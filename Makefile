@@ -42,6 +42,7 @@ demo: $(VENV)/.core ## recalibrate an over-confident model, write report.html
 bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/core.py $(ARGS)
 	$(BIN)/python benchmarks/memory.py $(ARGS)
+	$(BIN)/python benchmarks/files.py $(ARGS)
 
 clean: ## remove the environment, caches and builds
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -43,8 +43,8 @@ def fit_file(
 
     Up to `max_knots` rows the map is the one that ``recalibrator.fit`` gives, to the last bit; up
     to 8,388,608 rows (2,097,152 with weights or groups) it is that map after
-    ``compress(max_knots)``. Beyond, the scores of every so many rows are compressed and merged, and ``compression_error_`` bounds what that changed of
-    the empirical CDF, 1e-5 or so.
+    ``compress(max_knots)``. Beyond, the scores of every so many rows are compressed and merged,
+    and ``compression_error_`` bounds what that changed of the empirical CDF, 1e-5 or so.
 
     Parameters
     ----------
