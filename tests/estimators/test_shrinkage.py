@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, TimeSeriesSplit
 
+from trueline.estimators import CalibratedRegressor
 from trueline.estimators._shrinkage import ensemble_factor, refit_factor, thinned_splits
 
 
@@ -53,6 +56,7 @@ def test_models_that_agree_need_no_shrinkage_and_none_takes_more_than_a_fifth():
     assert ensemble_factor(score, score, 5) == 1.0
     assert ensemble_factor(score, -score, 5) == 0.8
     assert ensemble_factor(0.0 * score, 0.0 * score, 5) == 1.0
+    assert ensemble_factor(np.inf * score, np.inf * score, 5) == 1.0
 
 
 def test_the_average_of_shrunk_normal_laws_is_as_wide_as_the_error_of_their_mean():
@@ -66,3 +70,36 @@ def test_the_average_of_shrunk_normal_laws_is_as_wide_as_the_error_of_their_mean
     laws = (c * error[0]).var() + error.var(axis=0).mean()
     # The compared models err a little more, which the formula leaves alone.
     assert laws == pytest.approx(error.mean(axis=0).var(), rel=0.03)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    return X, np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=400)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+def test_models_that_still_learn_are_shrunk_and_those_that_do_not_are_not(rows, ensemble):
+    options = {"ensemble": ensemble, "scale_estimator": None, "random_state": 0}
+    trees = HistGradientBoostingRegressor(max_iter=30, random_state=0)
+    assert CalibratedRegressor(trees, **options).fit(*rows).shrinkage_ < 0.97
+    line = CalibratedRegressor(LinearRegression(), **options).fit(*rows)
+    assert 0.99 < line.shrinkage_ <= 1.0
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), 2, "train"], ids=str)
+def test_where_nothing_can_be_compared_scores_stay_as_they_are(rows, cv):
+    X, y = rows
+    model = CalibratedRegressor(LinearRegression(), cv=cv, scale_estimator=None).fit(X, y)
+    assert model.shrinkage_ == 1.0
+
+
+def test_the_map_is_fitted_on_shrunk_scores(rows):
+    X, y = rows
+    folds = list(KFold(5).split(X))
+    trees = HistGradientBoostingRegressor(max_iter=30, random_state=0)
+    model = CalibratedRegressor(trees, cv=folds, scale_estimator=None).fit(X, y)
+    error = np.concatenate([y[b] - trees.fit(X[a], y[a]).predict(X[b]) for a, b in folds])
+    expected = np.unique(model.shrinkage_ * error)
+    np.testing.assert_allclose(model.recalibrator_.scores_.values, expected, rtol=1e-9, atol=1e-12)

@@ -134,8 +134,8 @@ def ensemble_factor(
     0.9811
     """
     size = float(np.average(0.5 * (np.abs(score) + np.abs(other_score)), weights=sample_weight))
-    apart = float(np.average(np.abs(score - other_score), weights=sample_weight))
-    if size == 0.0:
+    if not 0.0 < size < np.inf:
         return 1.0
+    apart = float(np.average(np.abs(score - other_score), weights=sample_weight))
     left = 1.0 - (apart / size) ** 2 * (n_folds - 2) / n_folds
     return float(np.sqrt(max(left, _LEAST_FACTOR**2)))
