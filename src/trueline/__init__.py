@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         neg_interval_score as neg_interval_score,
     )
     from trueline.metrics import (
+        brier_decomposition as brier_decomposition,
         calibration_curve as calibration_curve,
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
@@ -116,6 +117,7 @@ _PUBLIC = {
         "neg_interval_score",
     ),
     "trueline.metrics": (
+        "brier_decomposition",
         "calibration_curve",
         "calibration_error",
         "calibration_floor",
@@ -146,6 +148,8 @@ _PUBLIC = {
         "load",
     ),
 }
+# Modules that are offered as they are.
+_MODULES = ("datasets", "scale", "testing")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = list(_HOME)
@@ -156,7 +160,7 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would believe in ev
         if name in _HOME:
             value = globals()[name] = getattr(import_module(_HOME[name]), name)
             return value
-        if name in ("scale", "testing"):  # modules rather than names
+        if name in _MODULES:
             return import_module(f"trueline.{name}")
 
         from difflib import get_close_matches
@@ -167,4 +171,4 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would believe in ev
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_MODULES, "__version__"])

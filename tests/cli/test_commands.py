@@ -9,7 +9,6 @@ from pyarrow import csv, parquet
 
 import trueline as tl
 from trueline import demo
-from trueline.cli import _experiments
 
 
 @pytest.mark.parametrize("file", ["past.csv", "past.parquet"])
@@ -301,26 +300,6 @@ def test_a_page_is_written(trueline, folder, past):
 
 def test_the_version(trueline):
     assert trueline("--version") == (0, f"trueline {tl.__version__}\n", "")
-
-
-def test_there_are_no_experiments_yet(trueline):
-    assert trueline("reproduce") == (0, "There are no experiments in this release yet.\n", "")
-    assert trueline("reproduce", "figure-1") == (
-        2,
-        "",
-        "error: 'figure-1' is not an experiment; there are no experiments in this release yet.\n",
-    )
-
-
-def test_an_experiment_is_listed_and_run(trueline, monkeypatch):
-    ran = []
-    experiment = _experiments.Experiment("what it shows", lambda: ran.append(True))
-    monkeypatch.setitem(_experiments.EXPERIMENTS, "figure-1", experiment)
-    listing = "he experiments are:\n  figure-1        what it shows\n"
-    assert trueline("reproduce") == (0, f"T{listing}", "")
-    assert trueline("reproduce", "figure-1").code == 0
-    assert ran == [True]
-    assert trueline("reproduce", "x").err == f"error: 'x' is not an experiment; t{listing}"
 
 
 def test_the_demo_runs(trueline, folder, monkeypatch):

@@ -73,3 +73,9 @@ def test_quantiles_at_their_own_levels_are_their_values():
     F = tl.Quantiles(LEVELS, values)
     np.testing.assert_allclose(F.ppf(LEVELS), values, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(F.cdf(values), np.tile(LEVELS, (50, 1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("gap", [0.0, 2.2e-16, 1e-12, 1e-9])
+def test_a_side_without_spread_but_for_a_rounding_borrows_the_others(gap):
+    tied = tl.Samples([[0.0, 0.2, 0.4, 1.0, 1.0, 1.0, 1.0 + gap]])
+    assert tied.score([1.5])[0] == pytest.approx(2.198, abs=0.001)

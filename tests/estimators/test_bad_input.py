@@ -1,5 +1,6 @@
 """Errors say what was received, what was expected and how to mend it."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -224,7 +225,7 @@ def test_groups_missing_at_predict(ensemble):
     for call in ("predict", "predict_dist", "predict_interval"):
         assert refused(ValueError, partial(getattr(fitted, call), X)) == (
             "groups is missing, but this model was fitted with one map a group (Grouped()). Pass "
-            "the group of each row: predict(X, groups=groups)."
+            "the group of each row as well: groups=groups."
         )
 
 
@@ -268,3 +269,38 @@ def test_weights_that_cannot_be():
         model().fit(X, Y, sample_weight=-np.ones(40))
     with pytest.raises(ValueError, match="sample_weight has 3 rows but y has 40"):
         model().fit(X, Y, sample_weight=np.ones(3))
+
+
+def test_outcomes_that_are_not_finite_are_counted_and_placed():
+    y = np.ones(30)
+    y[[7, 9]] = np.nan, np.inf
+    message = "Input y contains NaN. 2 of 30 outcomes, the first in row 7: drop those rows first."
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        tl.CalibratedRegressor(LinearRegression()).fit(np.zeros((30, 2)), y)
+
+
+def test_lengths_that_differ_are_named():
+    message = (
+        "X has 30 rows, but y has 28: inconsistent numbers of samples. Give one outcome a row."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        tl.CalibratedRegressor(LinearRegression()).fit(np.zeros((30, 2)), np.ones(28))
+
+
+def test_a_splitter_by_group_asks_for_groups():
+    message = (
+        "groups is missing, but cv=GroupKFold(n_splits=3, random_state=None, shuffle=False) splits "
+        "by group. Pass the group of each row: fit(X, y, groups=groups)."
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        tl.CalibratedRegressor(LinearRegression(), cv=GroupKFold(3)).fit(np.eye(9), np.arange(9.0))
+
+
+def test_times_are_no_outcomes():
+    y = np.arange("2020-01-01", "2020-01-31", dtype="datetime64[D]")
+    message = (
+        "y holds times (datetime64[D]); expected numbers. Say in which unit and since when: "
+        "(y - start) / np.timedelta64(1, 'D')."
+    )
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        tl.CalibratedRegressor(LinearRegression()).fit(np.eye(30), y)

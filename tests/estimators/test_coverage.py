@@ -14,7 +14,7 @@ from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import BayesianRidge, LinearRegression
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import ShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -125,3 +125,14 @@ def test_groups_are_calibrated_each():
     inside = (lower <= y[new]) & (y[new] <= upper)
     for name in ("calm", "wild"):
         assert abs(inside[group[new] == name].mean() - 0.9) < 0.03
+
+
+@pytest.mark.parametrize("method", ["isotonic", "conditional"])
+def test_rows_that_are_tested_often_do_not_give_themselves_away(method):
+    rng = np.random.default_rng(3)
+    X, y = made_set("heteroscedastic", 4500, rng)
+    cv = ShuffleSplit(20, test_size=0.3, random_state=0)
+    model = CalibratedRegressor(LinearRegression(), method=method, cv=cv, random_state=0)
+    dist = model.fit(X[:500], y[:500]).predict_dist(X[500:])
+    # A width that has seen the outcome gives 70%; the law of 500 and 4,000 rows has 1.4 points.
+    assert held(dist, y[500:])[2] == pytest.approx(0.9, abs=0.045)

@@ -247,3 +247,15 @@ def test_score_is_r2_of_predict(rows):
     X, y = rows
     fitted = model().fit(X, y)
     assert fitted.score(X, y) == sklearn.metrics.r2_score(y, fitted.predict(X))
+
+
+def test_scorers_take_groups(rows):
+    X, y = rows
+    groups = np.arange(120) % 2
+    fitted = model(method="grouped").fit(X, y, groups=groups)
+    dist = fitted.predict_dist(X, groups)
+    assert tl.neg_crps(fitted, X, y, groups=groups) == -tl.crps(y, dist)
+    error = tl.neg_calibration_error(fitted, X, y, groups=groups)
+    assert error == -tl.calibration_error(y, dist)
+    score = tl.neg_interval_score(fitted, X, y, groups=groups)
+    assert score == -tl.interval_score(y, dist, 0.9)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from trueline.cli._errors import command, fail
+from trueline.cli._errors import command
+from trueline.cli._experiments import app as experiments
 
 if TYPE_CHECKING:
     from trueline.scale import Columns
@@ -77,6 +78,10 @@ Separator = Annotated[
     str | None,
     typer.Option(metavar="CHARACTER", help="Between the columns of a text file; else , or tab."),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option(metavar="CHARACTER", help="Before the decimals in a text file; else a point."),
+]
 MethodOption = Annotated[Method, typer.Option("--method", help="Kind of map.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -121,13 +126,15 @@ def evaluate(
     sample_columns: SampleColumns = None,
     kind: KindOption = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     json: Json = False,
 ) -> None:
     """Say whether the intervals hold, and how good the forecasts are."""
     from trueline.cli import _commands
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    _commands.evaluate(file, map_file, columns, coverage, separator, json)
+    text = _commands.Text(separator, decimal)
+    _commands.evaluate(file, map_file, columns, coverage, text, json)
 
 
 @app.command(short_help="Learn from the past how to mend new forecasts.")
@@ -145,6 +152,7 @@ def fit(
     sample_columns: SampleColumns = None,
     kind: KindOption = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -156,7 +164,8 @@ def fit(
     from trueline.cli import _commands
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    _commands.fit(file, out, method.value, columns, separator, force, json)
+    text = _commands.Text(separator, decimal)
+    _commands.fit(file, out, method.value, columns, text, force, json)
 
 
 @app.command(short_help="Write new forecasts with intervals that hold.")
@@ -190,6 +199,7 @@ def apply(
     sample_columns: SampleColumns = None,
     kind: KindOption = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -201,7 +211,8 @@ def apply(
 
     columns = _columns(None, mean, std, quantile_columns, sample_columns, kind, group, None)
     asked = _commands.Asked(coverage or [], quantiles or [], moments, prefix)
-    _commands.apply(map_file, file, out, asked, columns, separator, force, json)
+    text = _commands.Text(separator, decimal)
+    _commands.apply(map_file, file, out, asked, columns, text, force, json)
 
 
 @app.command(short_help="Write a page: before and after recalibration.")
@@ -213,7 +224,10 @@ def report(
         Path | None,
         typer.Option("--map", metavar="MAP", help="Show before and after this map."),
     ] = None,
-    method: MethodOption = Method.isotonic,
+    method: Annotated[
+        Method | None,
+        typer.Option("--method", help="Kind of map to fit, without --map; else isotonic."),
+    ] = None,
     coverage: Annotated[
         float, typer.Option(metavar="SHARE", help="Coverage of the intervals to look at.")
     ] = 0.9,
@@ -226,6 +240,7 @@ def report(
     sample_columns: SampleColumns = None,
     kind: KindOption = None,
     separator: Separator = None,
+    decimal: Decimal = None,
     x: Annotated[
         list[str] | None,
         typer.Option(
@@ -250,27 +265,12 @@ def report(
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight, x)
     page = _commands.Page(out, coverage, title, unit, random_state)
-    _commands.report(file, map_file, page, method.value, columns, separator, force, json)
+    text = _commands.Text(separator, decimal)
+    chosen = None if method is None else method.value
+    _commands.report(file, map_file, page, chosen, columns, text, force, json)
 
 
-@app.command()
-@command
-def reproduce(
-    name: Annotated[str | None, typer.Argument(help="An experiment; else list them.")] = None,
-) -> None:
-    """Run an experiment of the paper, or list those there are."""
-    from trueline.cli._experiments import EXPERIMENTS
-
-    listing = [f"  {known:<16}{e.summary}" for known, e in sorted(EXPERIMENTS.items())]
-    there = "\n".join(["the experiments are:", *listing])
-    if not EXPERIMENTS:
-        there = "there are no experiments in this release yet."
-    if name is None:
-        print(there[0].upper() + there[1:])
-    elif name in EXPERIMENTS:
-        EXPERIMENTS[name].run()
-    else:
-        fail(f"{name!r} is not an experiment; {there}")
+app.add_typer(experiments, name="reproduce")
 
 
 @app.command()

@@ -62,9 +62,10 @@ class Interpolated(Distribution):
         low = (v[:, middle] - v[:, 0]) / (s[middle] - s[0]) if middle else None
         high = (v[:, -1] - v[:, middle]) / (s[-1] - s[middle])
         rise = np.stack([high if low is None else low, high], axis=1)
-        # A side without spread borrows the other's; a row without any gets one just large
-        # enough to keep its scores finite.
-        rise = np.where(rise > 0, rise, rise.max(axis=1, keepdims=True))
+        # A side without spread, but for roundings, borrows the other's; a row without any gets one
+        # just large enough to keep its scores finite.
+        widest = rise.max(axis=1, keepdims=True)
+        rise = np.where(rise > 1e-8 * widest, rise, widest)
         least = 1e-9 * np.abs(v[:, [middle, middle]])
         return np.where(rise > 0, rise, np.where(least > 1e-100, least, 1e-9))
 

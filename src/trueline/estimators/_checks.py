@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_array, column_or_1d, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _num_samples
 
 from trueline._validation import FloatArray, weights
 from trueline.estimators._method import takes_groups
@@ -105,15 +107,38 @@ def check_rows(
             "CalibratedRegressor requires y to be passed, but the target y is None. "
             "Pass the outcomes: fit(X, y)."
         )
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if np.asarray(y).dtype.kind in "mM":
+        raise TypeError(
+            f"y holds times ({np.asarray(y).dtype}); expected numbers. Say in which unit and since "
+            f"when: (y - start) / np.timedelta64(1, 'D')."
+        )
+    try:
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        raise ValueError(f"{error}{_where_not_finite(y)}") from None
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError(
             f"y has shape {y.shape}; expected one outcome a row, ({len(y)},). Calibrate each "
             f"column with a model of its own: CalibratedRegressor(estimator).fit(X, y[:, 0])."
         )
     y = column_or_1d(y, warn=True)
+    for name, other in (("X", X), ("groups", groups)):
+        if other is not None and _num_samples(other) != len(y):
+            raise ValueError(
+                f"{name} has {_num_samples(other)} rows, but y has {len(y)}: inconsistent numbers "
+                f"of samples. Give one outcome{' and one group' if name == 'groups' else ''} a row."
+            )
     X, y, groups = indexable(X, y, groups)
     return X, y, weights(sample_weight, len(y)), None if groups is None else np.asarray(groups)
+
+
+def _where_not_finite(y: Any) -> str:
+    """Say which outcomes are not finite, if that is what is wrong with them."""
+    outcomes = np.asarray(y)
+    bad = np.flatnonzero(~np.isfinite(outcomes)) if outcomes.dtype.kind == "f" else np.zeros(0)
+    if not bad.size:
+        return ""
+    return f" {bad.size} of {len(y)} outcomes, the first in row {bad[0]}: drop those rows first."
 
 
 def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
@@ -124,6 +149,11 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
                 f"groups is missing, but {recalibrator!r} fits one map a group. Pass the group "
                 f"of each row: fit(X, y, groups=groups)."
             )
+    elif groups is None and isinstance(cv, GroupsConsumerMixin):
+        raise ValueError(
+            f"groups is missing, but cv={cv!r} splits by group. Pass the group of each row: "
+            f"fit(X, y, groups=groups)."
+        )
     elif groups is not None and not splits_by_group(cv):
         raise ValueError(
             f"groups was given, but {recalibrator!r} fits one map for all rows and cv={cv!r} does "

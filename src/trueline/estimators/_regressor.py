@@ -118,6 +118,15 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     feature_names_in_ : ndarray
         Their names, if the estimator says so.
 
+    Notes
+    -----
+    Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``: as its last
+    step this has no ``predict_interval`` outside.
+
+    Forecasts have a density. Of a target with few values, such as ratings, they can be rounded to
+    those values afterwards; that lowers the CRPS (by a tenth on wine ratings, see
+    ``results/atoms.md``), but intervals then hold more often than they say.
+
     References
     ----------
     Kuleshov, Fenner and Ermon, "Accurate Uncertainties for Deep Learning Using Calibrated
@@ -209,16 +218,25 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
         dist = self._with_least_scale(dist)
 
-        x_rows = X if np.array_equal(rows, np.arange(len(y))) else _safe_indexing(X, rows)
         weight = _pooled_weights(rows, sample_weight)
+        # A row in several test sets is learned from once: else what is learned of it without
+        # itself would have seen it all the same.
+        rows_once, first, which = np.unique(rows, return_index=True, return_inverse=True)
+        x_once = X if len(rows_once) == len(y) else _safe_indexing(X, rows_once)
         self.scale_ = None
         # A map that depends on x needs no width that does, and is calibrated better without.
         by_map = isinstance(self.scale_estimator, str) and _method.takes_features(recalibrator)
         if self.scale_estimator is not None and not by_map:
-            from trueline.estimators._scale import learn_scale
+            from trueline.estimators._scale import learn_scale_once
 
-            self.scale_, dist = learn_scale(
-                self.scale_estimator, x_rows, y[rows], dist, weight, seed
+            self.scale_, dist = learn_scale_once(
+                self.scale_estimator,
+                x_once,
+                y[rows_once],
+                dist,
+                _at(sample_weight, rows_once),
+                seed,
+                repeats=(first, which),
             )
 
         self.shrinkage_ = self._shrinkage(base, X, y, dist, splits, fit_params, weight)
@@ -238,8 +256,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             ]
         else:
             self.estimator_ = models[0]
+            if _method.takes_features(recalibrator):
+                outcomes, dist, rows = outcomes[first], dist._take(first), rows_once
+                weight = _at(sample_weight, rows)
             self.recalibrator_ = _method.fit(
-                recalibrator, outcomes, dist, weight, _at(groups, rows), x_rows
+                recalibrator, outcomes, dist, weight, _at(groups, rows), x_once
             )
         self._take_features_of(models[0])
         return self
@@ -396,7 +417,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if groups is None and _method.takes_groups(pairs[0][1]):
             raise ValueError(
                 f"groups is missing, but this model was fitted with one map a group "
-                f"({pairs[0][1]!r}). Pass the group of each row: predict(X, groups=groups)."
+                f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."
             )
         forecast = self._forecaster()
         for model, recalibrator in pairs:

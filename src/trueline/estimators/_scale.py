@@ -176,6 +176,29 @@ def learn_scale(
     return _simplest(candidates, y, sample_weight, rng)
 
 
+def learn_scale_once(
+    scale_estimator: Any,
+    X: Any,
+    y: FloatArray,
+    dist: Distribution,
+    sample_weight: FloatArray | None,
+    random_state: RandomState,
+    repeats: tuple[Rows, Rows],
+) -> tuple[Scale, Distribution]:
+    """Learn from one forecast a row, where rows were forecast several times.
+
+    Widths for a row must come from others: its repeats would give it away. `dist` has all
+    forecasts, of which the first of the arrays picks one a row, and the second says which row
+    each forecast is of; the rest is as in `learn_scale`.
+    """
+    first, which = repeats
+    once = dist if len(first) == len(dist) else dist._take(first)
+    scale, honest = learn_scale(scale_estimator, X, y, once, sample_weight, random_state)
+    if once is dist:
+        return scale, honest
+    return scale, dist if scale.kind == "own" else _rescaled(dist, _width(honest)[which])
+
+
 def _by_forest(
     X: Any,
     dist: LocationScale,
@@ -286,9 +309,12 @@ def _features(X: Any, dist: Distribution) -> FloatArray:
     columns = [] if X is None else [as_features(X)]
     columns.append(_centre(dist)[:, None])
     if not isinstance(dist, Point):
-        own = dist.scale if isinstance(dist, LocationScale) else dist.std()
-        columns.append(own[:, None])
+        columns.append(_width(dist)[:, None])
     return np.hstack(columns)
+
+
+def _width(dist: Distribution) -> FloatArray:
+    return dist.scale if isinstance(dist, LocationScale) else dist.std()
 
 
 def _rescaled(dist: Distribution, width: FloatArray) -> Distribution:

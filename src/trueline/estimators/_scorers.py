@@ -6,11 +6,18 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from trueline.distributions import Distribution, as_distribution
 from trueline.estimators._predictive import predictive
 from trueline.metrics import calibration_error, crps, interval_score
 
 
-def neg_crps(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+def neg_crps(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> float:
     """Negative mean CRPS of a model's forecasts: a scorer, greater is better.
 
     Any fitted regressor can be scored, calibrated or not: what it says of its own uncertainty
@@ -23,6 +30,8 @@ def neg_crps(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     X : (n, d) array-like
     y : (n,) array-like
     sample_weight : (n,) array-like, optional
+    groups : (n,) array-like, optional
+        The group of each row, for a `CalibratedRegressor` with one map a group.
 
     Returns
     -------
@@ -39,11 +48,15 @@ def neg_crps(estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | No
     >>> search.fit(*load_diabetes(return_X_y=True)).best_params_
     {'method': 'scaling'}
     """
-    return -crps(y, predictive(estimator, X), sample_weight=sample_weight)
+    return -crps(y, _forecast(estimator, X, groups), sample_weight=sample_weight)
 
 
 def neg_calibration_error(
-    estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> float:
     """Negative calibration error (Eq. 9) of a model's forecasts: a scorer, greater is better.
 
@@ -56,6 +69,8 @@ def neg_calibration_error(
     X : (n, d) array-like
     y : (n,) array-like
     sample_weight : (n,) array-like, optional
+    groups : (n,) array-like, optional
+        The group of each row, for a `CalibratedRegressor` with one map a group.
 
     Returns
     -------
@@ -70,7 +85,7 @@ def neg_calibration_error(
     >>> round(tl.neg_calibration_error(BayesianRidge().fit(X, y), X, y), 3)
     -0.001
     """
-    return -calibration_error(y, predictive(estimator, X), sample_weight=sample_weight)
+    return -calibration_error(y, _forecast(estimator, X, groups), sample_weight=sample_weight)
 
 
 def neg_interval_score(
@@ -79,6 +94,7 @@ def neg_interval_score(
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
     coverage: float = 0.9,
+    groups: ArrayLike | None = None,
 ) -> float:
     """Negative interval score of a model's central intervals: a scorer, greater is better.
 
@@ -90,6 +106,8 @@ def neg_interval_score(
     sample_weight : (n,) array-like, optional
     coverage : float, default 0.9
         ``functools.partial(neg_interval_score, coverage=0.5)`` is a scorer of another one.
+    groups : (n,) array-like, optional
+        The group of each row, for a `CalibratedRegressor` with one map a group.
 
     Returns
     -------
@@ -104,5 +122,11 @@ def neg_interval_score(
     >>> round(tl.neg_interval_score(BayesianRidge().fit(X, y), X, y), 1)
     -214.0
     """
-    dist = predictive(estimator, X)
+    dist = _forecast(estimator, X, groups)
     return -interval_score(y, dist, coverage, sample_weight=sample_weight)
+
+
+def _forecast(estimator: Any, X: Any, groups: ArrayLike | None) -> Distribution:
+    if groups is None:
+        return predictive(estimator, X)
+    return as_distribution(estimator.predict_dist(X, groups=groups))

@@ -1,5 +1,6 @@
 """Diagnostics: whether forecasts are calibrated, how sharp they are, and how good all in all."""
 
+from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
     calibration_curve,
@@ -23,6 +24,7 @@ from trueline.metrics._summaries import (
 from trueline.metrics._uniformity import CalibrationTest, calibration_test
 
 __all__ = [
+    "BrierDecomposition",
     "CalibrationCurve",
     "CalibrationTest",
     "Evaluation",
@@ -30,6 +32,7 @@ __all__ = [
     "PITHistogram",
     "RecalibrationMap",
     "Widths",
+    "brier_decomposition",
     "calibration_curve",
     "calibration_error",
     "calibration_floor",

@@ -22,6 +22,9 @@ from trueline.metrics._uniformity import p_value
 
 # Rows worked on at a time: few enough that what is computed of them stays in the cache.
 _BLOCK = 1 << 14
+# A p-value from here on is no ground to recalibrate: the error of a perfect forecast is more than
+# twice its floor, which is what it has on average, about once in eight times.
+_CHANCE = 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,15 +100,18 @@ class Evaluation:
             ("RMSE", self.rmse, "of the mean"),
         ]
         table = [f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in lines]
-        return "\n".join([f"Evaluation of {self.n:,} rows", *table, *self._hints()])
+        rows = "1 row" if self.n == 1 else f"{self.n:,} rows"
+        return "\n".join([f"Evaluation of {rows}", *table, *self._hints()])
 
     def _hints(self) -> list[str]:
         if self.calibration_error <= 2.0 * self.calibration_floor:
             return ["Calibration error below twice its floor: no more to win there, CRPS decides."]
         if self.calibration_floor == 0.0:
             return []
-        ratio = self.calibration_error / self.calibration_floor
-        return [f"Calibration error {ratio:.3g} times its floor: recalibrate on held-out rows."]
+        ratio = f"Calibration error {self.calibration_error / self.calibration_floor:.3g} times"
+        if self.p_value >= _CHANCE:
+            return [f"{ratio} its floor, which chance can explain (p = {self.p_value:.2g})."]
+        return [f"{ratio} its floor: recalibrate on held-out rows."]
 
 
 def evaluate(

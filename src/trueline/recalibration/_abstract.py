@@ -57,26 +57,32 @@ class Recalibrator(ABC):
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
         """Return the recalibrated forecasts."""
 
-    @abstractmethod
     def merge(self, other: Self) -> Self:
         """Return the map that a fit on both sets of rows gives."""
+        raise self._refusal("merge")
 
-    @abstractmethod
     def compress(self, max_knots: int) -> Self:
         """Return a map with a smaller state; ``compression_error_`` says what it cost."""
+        raise self._refusal("compress")
 
     @property
-    @abstractmethod
     def compression_error_(self) -> float:
         """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+        self._check_fitted()
+        return 0.0
 
-    @abstractmethod
     def _state(self) -> dict[str, Any]:
         """Return what was learned, as JSON types."""
+        raise self._refusal("become JSON")
 
-    @abstractmethod
     def _set_state(self, state: dict[str, Any]) -> None:
         """Take what was learned from checked JSON types."""
+        raise self._refusal("come from JSON")
+
+    def _refusal(self, what: str) -> NotImplementedError:
+        """What a class of one's own cannot do unless it says how."""
+        self._check_fitted()
+        return NotImplementedError(f"{type(self).__name__} does not {what}.")
 
     @abstractmethod
     def _is_fitted(self) -> bool: ...

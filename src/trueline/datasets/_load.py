@@ -1,0 +1,283 @@
+"""Find a set, check that it is the one we know, read it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import warnings
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from trueline._files import write_text
+from trueline._validation import FloatArray
+from trueline.datasets._sets import SETS, Info
+
+_FOLDER = "TRUELINE_DATA"
+
+
+class DatasetError(RuntimeError):
+    """A set that is not there, or is not the one we know.
+
+    Examples
+    --------
+    >>> from trueline import datasets
+    >>> issubclass(datasets.DatasetError, RuntimeError)
+    True
+    """
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A set that `load` returned.
+
+    Attributes
+    ----------
+    name : str
+    X : ndarray, (n, d)
+        Features, float64.
+    y : ndarray, (n,)
+        Targets, float64.
+    feature_names : tuple of str
+        As the source has them.
+    target_name : str
+
+    Examples
+    --------
+    >>> from trueline.datasets import Dataset
+    >>> Dataset("two", np.eye(2), np.zeros(2), ("a", "b"), "y")
+    Dataset('two', 2 rows x 2 features, target 'y')
+    """
+
+    name: str
+    X: FloatArray
+    y: FloatArray
+    feature_names: tuple[str, ...]
+    target_name: str
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"Dataset({self.name!r}, {n} rows x {d} features, target {self.target_name!r})"
+
+
+def load(name: str) -> Dataset:
+    """Load one of the eight sets of Table 1.
+
+    It is looked for in three places: as ``uci/<name>.csv`` in the folder that the environment
+    variable ``TRUELINE_DATA`` names; in the cache, the folder ``trueline`` in scikit-learn's
+    data home; and on OpenML, from where it goes into the cache. Wherever it comes from, it must
+    be the set we know: a file by its SHA-256, what OpenML sends and the cache by that of the
+    values.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    Dataset
+        Rows in the order of the source, nothing standardised.
+
+    Raises
+    ------
+    DatasetError
+        If the set is in none of these places, or is not the one we know.
+
+    Examples
+    --------
+    >>> from trueline import datasets
+    >>> data = datasets.load("mpg")  # doctest: +SKIP
+    >>> data  # doctest: +SKIP
+    Dataset('mpg', 392 rows x 7 features, target 'mpg')
+    """
+    known = _known(name)
+    folder = os.environ.get(_FOLDER)
+    file = None if not folder else Path(folder) / "uci" / f"{known.name}.csv"
+    if file is not None and file.is_file():
+        return _from_file(known, file)
+    cache = _cache(known)
+    if cache is not None and cache.is_file():
+        return _from_cache(known, cache)
+    return _from_openml(known, file, cache)
+
+
+def _known(name: str) -> Info:
+    if name in SETS:
+        return SETS[name]
+    from trueline.scale._errors import did_you_mean
+
+    hint = did_you_mean(name, SETS) if isinstance(name, str) else ""
+    raise ValueError(f"{name!r} is not a set; expected one of {', '.join(SETS)}.{hint}")
+
+
+def _from_file(known: Info, file: Path) -> Dataset:
+    """Read a file whose bytes are the ones we know."""
+    content = _read(file)
+    if _sum(content) != known.file_sum:
+        found = "expected another SHA-256"
+        if _sum(content.replace(b"\r\n", b"\n")) == known.file_sum:
+            found = "its line ends are CRLF, and LF was expected"
+        raise DatasetError(
+            f"{file} is not the file of the set {known.name!r}: {found} (found {_sum(content)}, "
+            f"expected {known.file_sum}). Copy the file again, byte for byte, or unset {_FOLDER} "
+            f"to take the set from the cache or OpenML."
+        )
+    return _parse(known, content)
+
+
+def _from_cache(known: Info, cache: Path) -> Dataset:
+    """Read a file whose values are the ones we know."""
+    try:
+        data = _parse(known, _read(cache))
+        wrong = _difference(known, data)
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        raise DatasetError(
+            f"{cache}, in the cache, is not the set {known.name!r}: {wrong}. Delete it, and it "
+            f"will be fetched again."
+        )
+    return data
+
+
+def _from_openml(known: Info, file: Path | None, cache: Path | None) -> Dataset:
+    """Fetch, check, and keep for the next time."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about retries; what matters is how it ends
+            data = _clean(known, _fetch(known))
+    except (OSError, HTTPException, ValueError, ImportError) as error:
+        _raise_not_found(known, file, cache, error)
+    wrong = _difference(known, data)
+    if wrong:
+        raise DatasetError(
+            f"what OpenML has as {known.openml_name} (https://www.openml.org/d/{known.openml_id}) "
+            f"is not the set {known.name!r} that we know: {wrong}. Set {_FOLDER} to a folder that "
+            f"holds uci/{known.name}.csv, and tell the authors of trueline."
+        )
+    if cache is not None:
+        _keep(cache, data)
+    return data
+
+
+def _raise_not_found(
+    known: Info, file: Path | None, cache: Path | None, error: Exception
+) -> NoReturn:
+    looked = f"{_FOLDER} is not set" if file is None else f"there is no file {file}"
+    reason = " ".join(str(error).split()) or "no reason given"
+    kept = "scikit-learn's data home cannot be written to" if cache is None else f"no file {cache}"
+    where = "scikit-learn's data home" if cache is None else str(cache)
+    raise DatasetError(
+        f"the set {known.name!r} was not found: {looked}; {kept}; OpenML did not deliver it "
+        f"({type(error).__name__}: {reason}). Mend it in one of three ways: (1) set {_FOLDER} to "
+        f"a folder that holds uci/{known.name}.csv; (2) on a machine with internet, run "
+        f"trueline.datasets.load({known.name!r}) and copy the file that it keeps to {where}; "
+        f"(3) connect this machine to the internet, or wait until openml.org answers, and try "
+        f"again."
+    ) from error
+
+
+def _fetch(known: Info) -> Any:
+    """What OpenML has, as arrays; as a frame, with pandas, where there is text among it."""
+    from sklearn.datasets import fetch_openml
+
+    options: dict[str, Any] = {"data_id": known.openml_id, "parser": "liac-arff", "cache": False}
+    try:
+        return fetch_openml(as_frame=False, **options)
+    except ValueError as error:
+        if "as_frame=True" not in str(error):
+            raise
+    return fetch_openml(as_frame=True, **options)
+
+
+def _clean(known: Info, fetched: Any) -> Dataset:
+    """Leave out identifiers and gaps, as was done with the files."""
+    names = [name for name in fetched.feature_names if name not in known.identifiers]
+    X = np.column_stack([_column(fetched, name) for name in names])
+    y = np.asarray(fetched.target, dtype=np.float64)
+    missing = np.isnan(X)
+    if known.gaps == "columns":
+        whole = np.flatnonzero(~missing.any(axis=0))
+        names, X = [names[i] for i in whole], X[:, whole]
+    else:
+        complete = ~missing.any(axis=1)
+        X, y = X[complete], y[complete]
+    return Dataset(known.name, X, y, tuple(names), known.target)
+
+
+def _column(fetched: Any, name: str) -> FloatArray:
+    """A column as numbers: of one that counts as nominal, the numbers that its labels spell."""
+    if fetched.get("frame") is not None:
+        column: FloatArray = fetched.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        return column
+    codes = np.asarray(fetched.data[:, fetched.feature_names.index(name)], dtype=np.float64)
+    labels = (fetched.categories or {}).get(name)
+    if labels is None:
+        return codes
+    values = np.array([float(label) for label in labels])
+    there = ~np.isnan(codes)
+    numbers = np.full(codes.shape, np.nan)
+    numbers[there] = values[codes[there].astype(np.intp)]
+    return numbers
+
+
+def _difference(known: Info, data: Dataset) -> str:
+    """What tells it from the set we know; nothing if nothing does."""
+    if data.X.shape != (known.rows, known.features):
+        shape = (known.rows, known.features)
+        return f"its features have shape {data.X.shape} and {shape} was expected"
+    # Adding 0 makes -0 the same as 0.
+    table = (np.column_stack([data.X, data.y]) + 0.0).astype("<f8")
+    found = _sum(table.tobytes())
+    if found != known.values_sum:
+        return f"its values have the SHA-256 {found} and {known.values_sum} was expected"
+    return ""
+
+
+def _parse(known: Info, content: bytes) -> Dataset:
+    """Read a table of numbers with a header, the target last."""
+    text = content.decode("utf-8")
+    header = text.partition("\n")[0].strip().split(",")
+    table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1, ndmin=2)
+    X, y = np.ascontiguousarray(table[:, :-1]), table[:, -1].copy()
+    return Dataset(known.name, X, y, tuple(header[:-1]), known.target)
+
+
+def _keep(cache: Path, data: Dataset) -> None:
+    """Write it to the cache; a set that cannot be kept is still a set."""
+    lines = [",".join([*data.feature_names, "target"])]
+    rows = np.column_stack([data.X, data.y]).tolist()
+    lines += [",".join(map(repr, row)) for row in rows]
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        write_text(cache, "\n".join(lines) + "\n")
+    except OSError as error:
+        warnings.warn(
+            f"the set {data.name!r} will be fetched again next time: {error}.", stacklevel=4
+        )
+
+
+def _cache(known: Info) -> Path | None:
+    """Where the cache has the set, or will have it; None if there can be no cache."""
+    from sklearn.datasets import get_data_home
+
+    try:
+        return Path(get_data_home()) / "trueline" / f"{known.name}.csv"
+    except OSError:
+        return None
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"cannot read {file}: {error.strerror}.") from error
+
+
+def _sum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

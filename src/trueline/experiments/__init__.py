@@ -1,0 +1,104 @@
+"""The paper's experiments, each repeatable with one command: ``trueline reproduce``.
+
+An experiment is a module with a function ``run``. Its options are listed here, so that the command
+line can tell them without loading anything that is slow to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["EXPERIMENTS", "Experiment", "ExperimentError", "Option", "Progress", "run"]
+
+#: What an experiment tells of its progress: how many rows it has done, and what share of all.
+Progress = Callable[[int, float], None]
+
+
+class ExperimentError(RuntimeError):
+    """An experiment that cannot be run as asked; the message says how to mend it.
+
+    Examples
+    --------
+    >>> from trueline import experiments
+    >>> issubclass(experiments.ExperimentError, RuntimeError)
+    True
+    """
+
+
+class Option(NamedTuple):
+    """An option of an experiment: an argument of its function, ``--name`` on the command line.
+
+    Attributes
+    ----------
+    name : str
+    kind : type
+        bool for a switch, int, float, str or Path for one value; ``list[str]`` for an option
+        that may be repeated.
+    default : Any
+    help : str
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+
+
+class Experiment(NamedTuple):
+    """What an experiment shows, and how it is run.
+
+    Attributes
+    ----------
+    summary : str
+        One line.
+    module : str
+        Where its function ``run`` is. It takes the options by name and `progress`, and returns
+        the text to print.
+    options : tuple of Option
+    """
+
+    summary: str
+    module: str
+    options: tuple[Option, ...]
+
+
+def _output(name: str) -> Option:
+    return Option("output", Path, Path("results") / name, "Folder to write the results to.")
+
+
+_QUICK = Option("quick", bool, False, "Less of it, to see that it works.")
+
+#: The experiments by name.
+EXPERIMENTS: dict[str, Experiment] = {
+    "figure2": Experiment(
+        "calibrated classification: a linear classifier, recalibrated in three ways",
+        "trueline.experiments._figure2",
+        (_QUICK, _output("figure2")),
+    ),
+}
+
+
+def run(name: str, options: Mapping[str, Any], progress: Progress) -> str:
+    """Run an experiment; what is not among the options has its default.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    options : mapping
+        Values by name.
+    progress : callable
+        Called with a number of rows and a share of the work.
+
+    Returns
+    -------
+    str
+        What to print.
+    """
+    experiment = EXPERIMENTS[name]
+    values = {option.name: option.default for option in experiment.options} | dict(options)
+    function: Callable[..., str] = import_module(experiment.module).run
+    return function(**values, progress=progress)
