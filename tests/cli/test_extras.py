@@ -1,9 +1,17 @@
 """Without the extra, the script says how to get it."""
 
+import shlex
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
+
+import trueline as tl
+from trueline import cli
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
@@ -13,8 +21,23 @@ def test_the_command_line_asks_for_its_extra(missing):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"trueline: the command line needs {missing}, which is not installed. Install it with: "
-        f'pip install "trueline[cli]"\n'
+        f'pip install "rich>=13" "typer>=0.12" "pyarrow>=16"\n'
     )
+
+
+def test_the_packages_asked_for_are_those_of_the_extra():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = shlex.split(cli._PACKAGES)
+    assert sorted(named) == sorted(extras["optional-dependencies"]["cli"])
+
+
+def test_the_version_needs_no_extra():
+    code = (
+        "import sys; sys.modules['typer'] = sys.modules['rich'] = None; "
+        "sys.argv = ['trueline', '--version']; from trueline.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"trueline {tl.__version__}\n", "")
 
 
 def test_files_ask_for_pyarrow(trueline, folder, monkeypatch):
@@ -23,7 +46,10 @@ def test_files_ask_for_pyarrow(trueline, folder, monkeypatch):
     assert trueline("evaluate", "past.csv") == (
         2,
         "",
-        'error: files need pyarrow, which is not installed: pip install "trueline[cli]".\n',
+        (
+            "error: files need pyarrow, which is not installed. Install it with: pip install "
+            '"pyarrow>=16"\n'
+        ),
     )
 
 

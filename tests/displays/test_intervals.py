@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -46,7 +47,9 @@ def test_misses_of_the_widest_interval_have_their_own_marker(rows):
 
 def test_the_bands_are_nested_with_the_widest_behind(rows):
     y, F, _ = rows
-    display = tl.IntervalDisplay.from_predictions(y, F, coverage=[0.2, 0.6], max_rows=50)
+    display = tl.IntervalDisplay.from_predictions(
+        y, F, coverage=[0.2, 0.6], max_rows=50, kind="band"
+    )
     heights = [np.ptp(band.get_paths()[0].vertices[:, 1]) for band in display.intervals_]
     assert heights[0] > heights[1]
     assert display.intervals_[0].get_zorder() < display.intervals_[1].get_zorder()
@@ -88,6 +91,46 @@ def test_rows_in_the_order_of_the_forecast_are_bars(rows):
     assert not hasattr(band.intervals_[0], "get_segments")
 
 
+def test_rows_in_no_known_order_are_not_joined(rows):
+    y, F, _ = rows
+    display = tl.IntervalDisplay.from_predictions(y[:80], F[:80])
+    assert len(display.intervals_[0].get_segments()) == 80
+    assert display.line_.get_linestyle() == "None"
+    # Numbers, dates, or a word say that they are in order.
+    dated = pd.Series(y[:80], index=pd.date_range("2024-03-01", periods=80))
+    for given in (
+        tl.IntervalDisplay.from_predictions(y[:80], F[:80], np.arange(80)),
+        tl.IntervalDisplay.from_predictions(dated, F[:80]),
+        tl.IntervalDisplay.from_predictions(y[:80], F[:80], kind="band"),
+    ):
+        assert not hasattr(given.intervals_[0], "get_segments")
+        assert given.line_.get_linestyle() == "-"
+
+
+def test_by_default_bars_are_as_many_as_can_be_told_apart(rows):
+    y, F, _ = rows
+    for x in (None, "forecast"):
+        for size in ((3.0, 3.0), (8.0, 4.0), (11.0, 7.5)):
+            figure, ax = plt.subplots(figsize=size, layout="constrained")
+            display = tl.IntervalDisplay.from_predictions(y, F, x, ax=ax)
+            figure.canvas.draw()
+            ends = ax.transData.transform([(display.x[0], 0.0), (display.x[1], 0.0)])
+            assert (ends[1, 0] - ends[0, 0]) / figure.dpi * 72 > 2.5  # points
+            assert f"{len(display.x)} of 500 rows" in display.legend_.get_title().get_text()
+    assert len(tl.IntervalDisplay.from_predictions(y, F, kind="band").x) == 300
+    assert len(tl.IntervalDisplay.from_predictions(y, F, max_rows=400).x) == 400
+
+
+def test_the_forecast_can_be_seen_in_the_legend_of_bars(rows):
+    y, F, _ = rows
+    display = tl.IntervalDisplay.from_predictions(y, F, "forecast", max_rows=300)
+    key = display.legend_.legend_handles[texts(display).index("forecast")]
+    assert key.get_marker() == display.line_.get_marker()
+    assert key.get_color() == display.line_.get_color()
+    assert key.get_markersize() >= 8
+    assert key.get_markeredgewidth() >= 1.5
+
+
 def test_dates_of_a_series_are_its_axis():
     days = pd.date_range("2024-03-01", periods=40, name="day")
     y = pd.Series(np.arange(40.0), index=days, name="sales")
@@ -105,8 +148,9 @@ def test_a_shuffled_index_of_numbers_is_not_an_axis(rows):
     y, F, _ = rows
     series = pd.Series(y, index=np.random.default_rng(0).permutation(500))
     display = tl.IntervalDisplay.from_predictions(series, F)
-    np.testing.assert_array_equal(display.y, y[200:])
+    np.testing.assert_array_equal(display.y, y[-display.y.size :])
     assert display.ax_.get_xlabel() == "row"
+    assert hasattr(display.intervals_[0], "get_segments")
 
 
 DAYS = [dt.date(2024, 1, day) for day in (3, 1, 2)]

@@ -21,7 +21,8 @@ def all_displays(y, F, G, R):
         "calibration": lambda ax: tl.CalibrationDisplay.from_predictions(y, both, ax=ax),
         "histogram": lambda ax: tl.PITDisplay.from_predictions(y, both, ax=ax),
         "difference": lambda ax: tl.PITDisplay.from_predictions(y, both, kind="difference", ax=ax),
-        "band": lambda ax: tl.IntervalDisplay.from_predictions(y, F, ax=ax),
+        "band": lambda ax: tl.IntervalDisplay.from_predictions(y, F, kind="band", ax=ax),
+        "rows": lambda ax: tl.IntervalDisplay.from_predictions(y, F, ax=ax),
         "bars": lambda ax: tl.IntervalDisplay.from_predictions(y, F, "forecast", ax=ax),
         "numbers": lambda ax: tl.IntervalDisplay.from_predictions(y, F, y, ax=ax),
         "sharpness": lambda ax: tl.SharpnessDisplay.from_predictions(y, both, ax=ax),
@@ -143,6 +144,85 @@ def test_narrow_axes_have_their_legend_below(rows):
     figure.canvas.draw()
     label = ax.xaxis.label.get_window_extent()
     assert display.legend_.get_window_extent().y1 <= label.y0 + 1
+
+
+SENTENCE = ("a model with many words in its name, " * 3)[:97] + " v2"
+ONE_WORD = "model_" * 16 + "v2.1"
+
+
+def within(inner, outer):
+    return (
+        outer.x0 <= inner.x0
+        and inner.x1 <= outer.x1
+        and outer.y0 <= inner.y0
+        and inner.y1 <= outer.y1
+    )
+
+
+@pytest.mark.parametrize("name", [SENTENCE, ONE_WORD], ids=["words", "one word"])
+@pytest.mark.parametrize("size", [None, (3.0, 3.0), (11.0, 7.5)], ids=["default", "300px", "page"])
+def test_legends_of_long_names_stay_on_the_figure(rows, name, size):
+    y, F, _ = rows
+    assert len(name) == 100
+    R = tl.Isotonic().fit(y, F)
+    for call, args in (
+        (tl.CalibrationDisplay.from_predictions, (y, F)),
+        (tl.PITDisplay.from_predictions, (y, F)),
+        (tl.IntervalDisplay.from_predictions, (y, F)),
+        (tl.RecalibrationDisplay.from_recalibrator, (R,)),
+    ):
+        ax = None
+        if size is not None:
+            _, ax = plt.subplots(figsize=size, dpi=100, layout="constrained")
+        display = call(*args, name=name, ax=ax)
+        display.figure_.canvas.draw()
+        box = display.legend_.get_window_extent()
+        assert within(box, display.figure_.bbox)
+        # Above the x axis it stands within the axes, and does not hide labels.
+        inside = display.ax_.get_window_extent()
+        assert within(box, inside) or box.y1 < inside.y0
+
+
+def test_the_end_of_a_long_name_is_kept_and_what_was_measured(rows):
+    y, F, _ = rows
+    for name, end in ((SENTENCE, "v2"), (ONE_WORD, "v2.1")):
+        display = tl.CalibrationDisplay.from_predictions(y, F, name=name)
+        whole = display.line_.get_label()
+        assert whole.startswith(f"{name}: ")
+        shown = display.legend_.get_texts()[0].get_text()
+        head, tail = shown.split("\n")
+        assert head[-1] == "…"
+        assert whole.startswith(head[:-1])
+        assert whole.endswith(tail)
+        assert f"{end}: {display.errors[name]:.2g}" in tail
+
+
+def test_texts_that_fit_are_left_alone_and_words_are_kept_whole():
+    assert _style.fitted("short", 100.0) == "short"
+    assert _style.fitted("two lines of words", 60.0) == "two lines of\nwords"
+    for room in (0.0, 30.0, 80.0):
+        lines = _style.fitted("x" * 200, room).split("\n")
+        assert len(lines) == 2
+        assert all(len(line) <= 12 or _style.text_width(line) <= room for line in lines)
+
+
+@pytest.mark.parametrize("size", [(3.0, 3.0), (3.0, 2.5), (6.0, 3.0)])
+def test_a_legend_below_has_room_without_a_layout(rows, size):
+    y, F, _ = rows
+    figure, ax = plt.subplots(figsize=size, dpi=100)
+    display = tl.IntervalDisplay.from_predictions(y, F, ax=ax)
+    figure.canvas.draw()
+    box = display.legend_.get_window_extent()
+    assert within(box, figure.bbox)
+    assert box.y1 <= ax.xaxis.label.get_window_extent().y0 + 1
+
+
+def test_axes_among_others_stay_where_they_are(rows):
+    y, F, _ = rows
+    _, axes = plt.subplots(2, 1, figsize=(3.0, 3.0))
+    before = axes[1].get_position().bounds
+    tl.IntervalDisplay.from_predictions(y, F, ax=axes[1])
+    assert axes[1].get_position().bounds == before
 
 
 def test_labels_are_broken_where_they_do_not_fit(rows):

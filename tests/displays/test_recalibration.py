@@ -86,6 +86,9 @@ def test_a_calibrated_regressor_and_an_ensemble():
     np.testing.assert_array_equal(
         display.maps["Isotonic"].scores, tl.recalibration_map(model.recalibrator_).scores
     )
+    # As every other display is called; the rows change nothing.
+    with_rows = tl.RecalibrationDisplay.from_estimator(model, X[:9], y[:9])
+    np.testing.assert_array_equal(with_rows.line_.get_ydata(), display.line_.get_ydata())
     model = tl.CalibratedRegressor(BayesianRidge(), cv=3, ensemble=True, random_state=0).fit(X, y)
     display = tl.RecalibrationDisplay.from_estimator(model)
     assert list(display.lines_) == ["fold 1", "fold 2", "fold 3"]

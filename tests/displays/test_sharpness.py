@@ -1,7 +1,9 @@
 """Widths of intervals, a row a forecast."""
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import pytest
 from sklearn.linear_model import BayesianRidge
 
 import trueline as tl
@@ -22,6 +24,27 @@ def test_histograms_bars_and_means_are_those_of_the_diagnostics(rows):
         held = tl.coverage(y, dist, 0.8)
         assert display.texts_[name].get_text() == f"mean {found.mean:.3g}, holds {held:.0%}"
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["before", "after"]
+
+
+@pytest.mark.parametrize("size", [(3.0, 3.0), (6.0, 3.0), (11.0, 7.5)])
+def test_texts_stand_below_their_means_and_within_the_axes(rows, size):
+    y, _, _ = rows
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    loc = np.zeros(500)
+    wide, middle, narrow = (tl.Normal(loc, k * np.linspace(0.9, 1.1, 500)) for k in (9, 5, 0.5))
+    forecasts = {"wide": wide, "middle": middle, "narrow, and of a long name " * 3: narrow}
+    display = tl.SharpnessDisplay.from_predictions(y, forecasts, ax=ax)
+    figure.canvas.draw()
+    inside = ax.get_window_extent()
+    for key, text in display.texts_.items():
+        box = text.get_window_extent()
+        mark = ax.transData.transform(display.marks_[key].get_xydata()[0])
+        assert box.x0 < mark[0] < box.x1
+        assert box.y1 < mark[1]
+        assert inside.x0 - 1 <= box.x0
+        assert box.x1 <= inside.x1 + 1
+    for label in ax.get_yticklabels():
+        assert label.get_window_extent().x0 >= 0
 
 
 def test_no_outcomes_are_needed(rows):

@@ -130,6 +130,32 @@ def test_the_hint_of_an_overconfident_forecast():
     assert repr(result).splitlines()[-1] == expected
 
 
+def test_the_hint_where_chance_can_explain_the_error():
+    result = tl.evaluate([0.1, 0.2, 0.3, 0.4], tl.Normal(np.zeros(4), 1.0), levels=[0.5])
+    assert result.calibration_error > 2.0 * result.calibration_floor
+    assert result.p_value >= 0.01
+    ratio = result.calibration_error / result.calibration_floor
+    assert repr(result).splitlines()[-1] == (
+        f"Calibration error {ratio:.3g} times its floor, which chance can explain "
+        f"(p = {result.p_value:.2g})."
+    )
+
+
+def test_a_true_forecast_is_seldom_told_to_recalibrate():
+    rng = np.random.default_rng(0)
+    F = tl.Normal(np.zeros(100), 1.0)
+    hints = [repr(tl.evaluate(y, F)).splitlines()[-1] for y in rng.normal(size=(400, 100))]
+    told = sum("recalibrate" in hint for hint in hints)
+    explained = sum("chance can explain" in hint for hint in hints)
+    # At most 1% by the p-value: 4 in 400, with a standard error of 2.
+    assert told <= 10
+    assert explained > 20
+
+
+def test_one_row_is_a_row():
+    assert repr(tl.evaluate([0.0], tl.Normal([0.0], 1.0))).startswith("Evaluation of 1 row\n")
+
+
 def test_without_a_floor_there_is_no_hint():
     result = tl.evaluate([-1.0, 1.0], tl.Point([0.0, 0.0]), levels=[0.0, 1.0])
     assert result.calibration_floor == 0.0

@@ -9,10 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import trueline as tl
 from tests.report.parsing import parse
 from trueline._report._numbers import number, percent
+from trueline._report._segments import Search
+from trueline._report._tables import _origin
 
 
 def table(page, class_):
@@ -368,3 +371,186 @@ def test_many_rows_make_no_fault_of_a_trifle(tmp_path):
     page = write(tmp_path, y, F)
     assert page.find("figure")[2].find("p")[0].text == "Nearly even, as it should be."
     assert "There is nothing to recalibrate." in page.text
+
+
+def readings(page):
+    """What is said above each PIT histogram."""
+    return [
+        f.find("p")[0].text
+        for f in page.find("figure")
+        if f.find("h3")[0].text.startswith("Where outcomes fell")
+    ]
+
+
+@pytest.mark.parametrize("n, rows", [(1, "1 row"), (30, "30 rows")])
+def test_few_rows_are_not_said_to_be_even(tmp_path, n, rows):
+    y = norm.ppf((np.arange(n) + 0.5) / n)  # as even as can be
+    page = write(tmp_path, y, tl.Normal(np.zeros(n), 1.0))
+    assert readings(page) == [
+        f"Too few rows to tell: on {rows}, chance alone could make these bars."
+    ]
+
+
+def test_a_bar_above_the_band_is_told_however_few_the_rows(tmp_path):
+    """5 of 15 outcomes in one bar of twenty; the curve, which is cumulative, stays in its band."""
+    y = norm.ppf(np.concatenate([np.full(5, 0.42), np.linspace(0.03, 0.97, 10)]))
+    F = tl.Normal(np.zeros(15), 1.0)
+    page = write(tmp_path, y, F)
+    assert tl.calibration_curve(y, F).inside
+    assert readings(page) == ["Not quite even: 1 of 20 bars lies outside the grey band."]
+
+
+def test_groups_of_one_row_cannot_be_said_to_hold(tmp_path):
+    y, F = calibrated(500, 0.1)
+    page = write(tmp_path, y, F, groups=np.arange(500))
+    section = next(s for s in page.find("section") if s.attributes["aria-labelledby"] == "groups")
+    assert section.find("p")[0].text == (
+        "500 groups were looked at; all have too few rows to tell: there even a coverage of 100% "
+        "could be chance. What chance explains holds for all of them at once, 19 times out "
+        "of 20 (Bonferroni). The least likely by chance first. The last column is about the 90% "
+        "intervals alone; the calibration error is about all levels, and good below twice its "
+        "floor."
+    )
+    assert {td.text for td in section.find("td", "verdict")} == {"too few rows to tell"}
+    assert section.find("p")[-1].text == "470 more groups, more likely by chance, left out."
+
+
+def test_small_groups_are_counted_beside_those_that_are_off(tmp_path):
+    y, F = calibrated(601, 0.5)
+    group = np.where(np.arange(601) < 300, "a", "b")
+    group[-1] = ""
+    page = write(tmp_path, y, F, groups=group)
+    assert (
+        "3 groups were looked at; 2 are off by more than chance explains, and 1 has too few rows "
+        "to tell: there even a coverage of 100% could be chance."
+    ) in page.text
+    cards = page.find("table", "cards")[0]
+    assert [h.text for h in cards.find("th", "title")][-1] == "(empty)1 row"
+    # What is said there is said of the 90% intervals, not of the calibration error.
+    assert [h.text for h in cards.find("th")][7] == "90% intervals"
+    assert "verdict" not in [h.text for h in cards.find("th")]
+
+
+def test_it_says_which_segments_are_shown_and_where_they_come_from(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=1000)
+    F = tl.Normal(rng.normal(size=1000) * 0.01, np.linspace(0.99, 1.01, 1000))
+    page = write(tmp_path, y, F, x={"a": rng.normal(size=1000), "": rng.normal(size=1000)})
+    section = next(s for s in page.find("section") if s.attributes["aria-labelledby"] == "segments")
+    text = section.find("p")[0].text
+    assert text.startswith(
+        "40 segments of 20 rows or more, each a part of one of 4 columns (2 of x, the predicted "
+        "value and the predicted width), were looked at; none is off by more than chance explains."
+    )
+    assert text.endswith("Shown here: the 5 least likely by chance, the least likely first.")
+    assert len(section.find("tbody")) == 5
+    assert all(
+        h.text.startswith(("a: ", "(empty): ", "predicted ")) for h in section.find("th", "title")
+    )
+
+
+def test_two_models_that_nobody_recalibrated_are_compared(tmp_path):
+    y, F = calibrated(500, 0.5)
+    page = write(tmp_path, y, {"ridge": F, "forest": tl.Normal(np.zeros(500), 0.6)})
+    told = page.find("ul", "told")[0].text
+    assert "Neither “ridge” nor “forest” keeps its promise of 90%." in told
+    assert re.search(r"off by \S+ points with “ridge”; with “forest” by \S+ points, and", told)
+    assert "ecalibrat" not in page.find("p", "headline")[0].text + told
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [({}, "with “mapped”"), ({"n_fit": 40}, "a forecast recalibrated on 40 rows")],
+)
+def test_a_recalibrated_forecast_is_known_by_its_kind_or_by_n_fit(tmp_path, options, said):
+    y, F = calibrated(1000, 0.5)
+    G = tl.Scaling().fit(y[:40] * 0.3, F[:40]).transform(F)
+    page = write(tmp_path, y, {"raw": F, "mapped": G}, **options)
+    told = page.find("ul", "told")[0].text
+    assert said in told
+    assert "ecalibrate on more rows, and on rows that are like these." in told
+
+
+def made(page):
+    (found,) = page.find("dl", "made")
+    return dict(zip(*([d.text for d in found.find(t)] for t in ("dt", "dd")), strict=True))
+
+
+def test_kinds_and_numbers_are_in_plain_words(tmp_path):
+    y, F = calibrated(40)
+    grouped = tl.Grouped(tl.Scaling()).fit(y, F, groups=np.arange(40) % 2)
+    G = grouped.transform(F, groups=np.arange(40) % 2)
+    page = write(tmp_path, y, {"before": F, "after": G}, x=y, n_fit=1)
+    assert made(page)["Forecasts"] == "before (normal), after (recalibrated)"
+    assert made(page)["Recalibrated on"] == "1 row"
+    assert made(page)["Data"] == "y, x (1 column)"
+    page = write(tmp_path, y[:1], {"q": tl.Quantiles([0.1, 0.9], [[0, 1]]), "p": tl.Point([0.0])})
+    assert made(page)["Forecasts"] == "q (quantiles), p (one number a row)"
+    assert not re.search(r"\b1 (rows|columns|groups)\b", page.text)
+
+
+@pytest.mark.parametrize("with_spread", [False, True])
+def test_intervals_without_width_are_a_spike_at_zero(tmp_path, with_spread):
+    y, F = calibrated(50)
+    forecasts = {"before": tl.Point(np.zeros(50)), "after": F}
+    page = write(tmp_path, y, forecasts if with_spread else forecasts["before"])
+    figure = page.find("figure")[1]
+    assert figure.find("h3")[0].text == "How wide the 90% intervals are"
+    slot = "before" if with_spread else "after"
+    (series,) = [g for g in figure.find("g", "series") if slot in g.attributes["class"]]
+    assert not series.find("path")
+    axis = figure.find("line", "base")[0].attributes["x1"]
+    for drawn in series.find("line"):
+        assert drawn.attributes["x1"] == drawn.attributes["x2"] == axis
+    assert len(series.find("line", "line")) == 1
+
+
+def test_the_roughness_of_an_isotonic_density_is_told(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.normal(0.5, size=1200)
+    F = tl.Normal(np.zeros(1200), 1.0)
+    for recalibrator, said in ((tl.Isotonic(), True), (tl.Scaling(), False)):
+        G = recalibrator.fit(y[:200], F[:200]).transform(F[200:])
+        page = write(tmp_path, y[200:], {"before": F[200:], "after": G}, n_fit=200)
+        told = page.find("ul", "told")[0].text
+        assert ("an isotonic map has a rough one" in told) is said
+        worse = tl.log_score(y[200:], G) > tl.log_score(y[200:], F[200:])
+        assert worse is said
+
+
+@pytest.mark.parametrize(
+    "given, added, expected",
+    [
+        (0, ("predicted width",), "each a part of the predicted width"),
+        (1, (), "each a part of one column of x"),
+        (3, (), "each a part of one of 3 columns of x"),
+        (
+            0,
+            ("predicted value", "predicted width"),
+            "each a part of one of 2 columns (the predicted value and the predicted width)",
+        ),
+        (
+            1,
+            ("predicted value",),
+            "each a part of one of 2 columns (1 of x and the predicted value)",
+        ),
+    ],
+)
+def test_columns_of_the_user_are_told_from_ours(given, added, expected):
+    assert _origin(Search([], 1, 0, 0, given, added)) == expected
+
+
+def test_below_one_half_it_is_the_other_end_that_chance_reaches(tmp_path):
+    y, F = calibrated(4)
+    page = write(tmp_path, y, F, groups=["a"] * 4, coverage=0.2)
+    assert (
+        "1 group was looked at; it has too few rows to tell: there even a coverage of 0% could be "
+        "chance."
+    ) in page.text
+
+
+def test_many_rows_that_are_all_alike_are_not_said_to_be_few(tmp_path):
+    y, F = calibrated(500)
+    page = write(tmp_path, y, F)
+    assert "too few to look" not in page.text
+    assert "There is nothing to cut the rows by into parts of 20 or more" in page.text

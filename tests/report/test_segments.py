@@ -136,8 +136,58 @@ def test_of_many_groups_the_worst_are_kept():
     assert found.looked_at == 200
     assert len(found.segments) == 30
     assert found.segments[0].label == "g150"
-    excess = [s.shares[-1].excess for s in found.segments]
-    assert excess == sorted(excess, reverse=True)
+    evidence = [s.shares[-1].evidence for s in found.segments]
+    assert evidence == sorted(evidence, reverse=True)
+
+
+def inside_outside(*shares, n):
+    """Groups of n rows each, of which these shares lie in a 90% interval; as outcomes and parts."""
+    y = np.concatenate([np.where(np.arange(n) < round(share * n), 0.0, 9.0) for share in shares])
+    return y, Parts([f"{share:.0%}" for share in shares], np.repeat(np.arange(len(shares)), n))
+
+
+def test_the_least_likely_by_chance_stand_first_and_those_off_before_all():
+    """By the size of the gap alone a few rows at 78% would stand above many at 96%, or not."""
+    y, group = inside_outside(0.9, 0.96, 0.78, n=1000)
+    few, _ = inside_outside(0.78, n=50)
+    y = np.append(y, few)
+    group = Parts([*group.labels, "78%, few"], np.append(group.codes, np.full(50, 3)))
+    F = tl.Normal(np.zeros(y.size), 1.0)
+    found = by_group(group, [measured(y, F)], None, 10)
+    assert [s.label for s in found.segments] == ["78%", "96%", "78%, few", "90%"]
+    assert [s.shares[0].verdict for s in found.segments] == [
+        "too seldom",
+        "too often",
+        "as promised",
+        "as promised",
+    ]
+    # The likelihood of what was seen, against that of the best share: 780 of 1,000.
+    ratio = binom.logpmf(780, 1000, 0.78) - binom.logpmf(780, 1000, 0.9)
+    assert found.segments[0].shares[0].evidence == pytest.approx(ratio)
+    assert found.segments[-1].shares[0].evidence == 0.0
+
+
+@pytest.mark.parametrize(
+    "n, verdict",
+    [
+        (1, "too few rows to tell"),
+        (35, "too few rows to tell"),  # 0.9 ** 35 = 0.0250..: all inside is within chance
+        (36, "as promised"),
+    ],
+)
+def test_where_nothing_could_be_found_off_nothing_is_said_to_hold(n, verdict):
+    y = np.where(np.arange(n) < round(0.9 * n), 0.0, 9.0)
+    found = by_group(categories(np.zeros(n)), [measured(y, tl.Normal(np.zeros(n), 1.0))], None, 10)
+    assert found.segments[0].shares[0].verdict == verdict
+    assert found.too_few == (verdict != "as promised")
+    assert found.off == 0
+
+
+def test_few_rows_that_are_off_all_the_same_are_told_so():
+    y = np.full(12, 9.0)
+    found = by_group(categories(y), [measured(y, tl.Normal(np.zeros(12), 1.0))], None, 10)
+    assert found.segments[0].shares[0].verdict == "too seldom"
+    assert (found.off, found.too_few) == (1, 0)
 
 
 def test_parts_of_a_column_are_of_about_equal_count():
@@ -201,4 +251,4 @@ def test_a_column_may_be_called_like_one_of_ours(planted):
     x, y, _ = planted
     F = tl.Normal(x[:, 0], 1.0)
     found = worst_segments({"predicted value": x[:, 1]}, [measured(y, F)], None, 100)
-    assert (found.features, found.looked_at) == (2, 20)
+    assert (found.given, found.added, found.looked_at) == (1, ("predicted value",), 20)

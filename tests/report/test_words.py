@@ -1,6 +1,7 @@
 """Every case that the page can meet, in the words that it finds for it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -198,37 +199,68 @@ LEVELS = {
         [before(0.61, error=0.11), after(0.9)],
         (
             "Over all levels, from 10% to 90%, observed shares are off by 11 points; after "
-            "recalibration by 0.6 points. Chance alone makes 0.6 points: nothing is left to win "
-            "there."
+            "recalibration by 0.6 points, and chance alone makes about 0.6 points: there is little "
+            "or nothing left to win there."
         ),
     ),
     "some left": (
         [facts(0.61, error=0.11)],
         (
-            "Over all levels, from 10% to 90%, observed shares are off by 11 points. Chance alone "
-            "makes 0.6 points: the calibration error is 333 times its floor."
+            "Over all levels, from 10% to 90%, observed shares are off by 11 points, and chance "
+            "alone makes about 0.6 points: the calibration error, which squares them, is 333 times "
+            "its floor."
         ),
     ),
     "worse": (
         [before(0.9), after(0.7, error=0.04)],
         (
             "Over all levels, from 10% to 90%, observed shares are off by 0.6 points; after "
-            "recalibration by 6.7 points, which is worse. Chance alone makes 0.6 points: the "
-            "calibration error is 121 times its floor."
+            "recalibration by 6.7 points, which is worse, and chance alone makes about 0.6 points: "
+            "the calibration error, which squares them, is 121 times its floor."
         ),
     ),
     "small": (
         [facts(0.9, rows=1_000_000, error=6e-6)],
         (
-            "Over all levels, from 10% to 90%, observed shares are off by 0.08 points. Chance "
-            "alone makes 0.04 points: the calibration error is 3.6 times its floor, but small."
+            "Over all levels, from 10% to 90%, observed shares are off by 0.08 points, and chance "
+            "alone makes about 0.04 points: the calibration error, which squares them, is 3.6 "
+            "times its floor, but small."
         ),
     ),
     "few rows": (
         [facts(0.75, rows=12)],
         (
-            "Over all levels, from 10% to 90%, observed shares are off by 12 points. Chance alone "
-            "makes 12 points: these rows show no fault."
+            "Over all levels, from 10% to 90%, observed shares are off by 12 points, and chance "
+            "alone makes about 12 points: 12 rows are too few to tell."
+        ),
+    ),
+    "more than chance makes, yet below twice the floor": (
+        [facts(0.9, rows=500, error=1.6 * FLOOR / 500)],
+        (
+            "Over all levels, from 10% to 90%, observed shares are off by 2.4 points, and chance "
+            "alone makes about 1.9 points: there is little or nothing left to win there."
+        ),
+    ),
+    "above twice the floor, in the band": (
+        [replace(facts(0.9, rows=500, error=2.5 * FLOOR / 500), in_band=True)],
+        (
+            "Over all levels, from 10% to 90%, observed shares are off by 3 points, and chance "
+            "alone makes about 1.9 points: more, but the curve stays where chance alone would "
+            "keep it."
+        ),
+    ),
+    "few rows, and the share is off all the same": (
+        [facts(0.57, rows=30, error=1.9 * FLOOR / 30)],
+        (
+            "Over all levels, from 10% to 90%, observed shares are off by 11 points, and chance "
+            "alone makes about 7.8 points: 30 rows are too few to tell more."
+        ),
+    ),
+    "one row": (
+        [facts(1.0, rows=1)],
+        (
+            "Over all levels, from 10% to 90%, observed shares are off by 43 points, and chance "
+            "alone makes about 43 points: 1 row is too few to tell."
         ),
     ),
 }
@@ -325,3 +357,135 @@ ADVICE = {
 def test_advice(told, crps, expected):
     lines = explanations(tuple(told), crps)[2 if crps is None else 3 :]
     assert lines == ([] if expected is None else [expected])
+
+
+def ridge(coverage, **more):
+    return facts(coverage, "ridge", **more)
+
+
+def forest(coverage, **more):
+    return facts(coverage, "forest", **more)
+
+
+COMPARED = {
+    "neither": (
+        [ridge(0.61, error=0.1), forest(0.82, error=0.1, width=1.4, crps=0.8)],
+        BETTER,
+        [
+            (
+                "With “ridge”, 90% intervals hold 61% of the time; with “forest” 82%, better but "
+                "too seldom, and they are 40% wider."
+            ),
+            (
+                "CRPS, the score that weighs everything, is 1 with “ridge” and 0.8 with “forest”: "
+                "“forest” is 20% better."
+            ),
+            "Neither “ridge” nor “forest” keeps its promise of 90%.",
+        ],
+    ),
+    "one of them": (
+        [ridge(0.9), forest(0.7, error=0.1, crps=1.2)],
+        WORSE,
+        [
+            (
+                "With “ridge”, 90% intervals hold 90% of the time, as they should; with “forest” "
+                "70%, which is worse."
+            ),
+            (
+                "CRPS, the score that weighs everything, is 1 with “ridge” and 1.2 with “forest”: "
+                "“forest” is 20% worse."
+            ),
+            "“ridge” keeps its promise of 90%, “forest” does not.",
+        ],
+    ),
+    "both": (
+        [ridge(0.9), forest(0.9)],
+        SAME,
+        [
+            (
+                "With “ridge”, 90% intervals hold 90% of the time, as they should; with “forest” "
+                "90%, and they are as wide."
+            ),
+            "CRPS, the score that weighs everything, is 1 with both.",
+            "Both “ridge” and “forest” keep their promise of 90%.",
+        ],
+    ),
+    "both, as far as few rows tell": (
+        [ridge(0.75, rows=12), forest(1.0, rows=12, crps=1.01)],
+        SAME,
+        [
+            (
+                "With “ridge”, 90% intervals hold 75% of the time, which 12 rows cannot tell from "
+                "90%; with “forest” 100%, and they are as wide."
+            ),
+            (
+                "CRPS, the score that weighs everything, is 1 with “ridge” and 1.01 with “forest”: "
+                "no more than chance explains."
+            ),
+            "The rows are too few to tell which of “ridge” and “forest” keeps its promise.",
+        ],
+    ),
+    "one of them, on few rows": (
+        [ridge(0.25, rows=12, error=2.0), forest(0.9, rows=12)],
+        SAME,
+        [
+            (
+                "With “ridge”, 90% intervals hold 25% of the time; with “forest” 90%, and they are "
+                "as wide."
+            ),
+            "CRPS, the score that weighs everything, is 1 with both.",
+            "“ridge” does not keep its promise; for “forest” the rows are too few to tell.",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("told, crps, expected", COMPARED.values(), ids=COMPARED)
+def test_two_models_are_compared_by_name_and_nothing_is_said_of_recalibration(told, crps, expected):
+    lines = [headline(*told), *explanations(tuple(told), crps)]
+    assert [lines[0], *lines[3:]] == expected
+    assert "recalibrat" not in " ".join(lines).lower()
+
+
+@pytest.mark.parametrize(
+    "told, mended",
+    [
+        ([ridge(0.6), forest(0.7)], False),
+        ([ridge(0.6), replace(forest(0.7), recalibrated=True)], True),
+        ([replace(ridge(0.6), recalibrated=True), replace(forest(0.7), recalibrated=True)], False),
+        ([facts(0.6, "Before"), facts(0.7, "After")], True),
+    ],
+    ids=["two models", "of the second", "of both", "by their names"],
+)
+def test_advice_to_recalibrate_is_given_where_there_was_recalibration(told, mended):
+    text = " ".join(explanations(tuple(told), SAME))
+    assert ("ecalibrate on more rows" in text) is mended
+    assert ("Neither" in text) is not mended
+
+
+def test_a_model_without_intervals_is_called_by_its_name():
+    assert headline(ridge(0.0, width=0.0), forest(0.9)) == (
+        "“ridge” is one number a row and does not say how sure it is; with “forest” there are 90% "
+        "intervals that hold 90% of the time, as they should."
+    )
+
+
+ROUGH = (
+    "The log score goes from 1.4 to 1.6, which is worse: it looks at the density alone, and an "
+    "isotonic map has a rough one. Where densities matter, recalibrate with the method “smooth”."
+)
+
+
+@pytest.mark.parametrize(
+    "rough, log_score, crps, said",
+    [
+        (True, 1.6, BETTER, True),
+        (False, 1.6, BETTER, False),  # another map, another reason
+        (True, 1.3, BETTER, False),
+        (True, 1.6, WORSE, False),
+    ],
+)
+def test_a_rough_density_is_told_where_it_costs_the_log_score(rough, log_score, crps, said):
+    first = replace(before(0.61, error=0.11), log_score=1.4)
+    last = replace(after(0.9, crps=0.8), log_score=log_score, rough=rough)
+    assert (ROUGH in explanations((first, last), crps)) is said

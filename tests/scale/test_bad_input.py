@@ -31,7 +31,18 @@ def message_of(path, **options):
         ),
         (
             b'y,mean,note\n1,2,"two\nlines"\n\n3,"1,5",\n',
-            "f.csv, line 5, column 'mean': found '1,5'; expected a number. Mend or drop that row.",
+            (
+                "f.csv, line 5, column 'mean': found '1,5'; expected a number. It looks like a "
+                "decimal comma: read the file with --decimal ',', or write it with decimal points "
+                '(pandas reads commas with decimal=",").'
+            ),
+        ),
+        (
+            b'y,mean\n1,"1,234,567"\n',
+            (
+                "f.csv, line 2, column 'mean': found '1,234,567'; expected a number. Mend or drop "
+                "that row."
+            ),
         ),
         (
             b"y,mean\n1,2\n3,\n",
@@ -83,6 +94,10 @@ def message_of(path, **options):
         (
             b"y\tmean\n1\t2\n",
             "f.csv has its columns separated by tab, not by commas. Say so: --separator tab.",
+        ),
+        (
+            b"y|mean|std\n1|2|3\n",
+            "f.csv has its columns separated by '|', not by commas. Say so: --separator '|'.",
         ),
         (
             b"1,2,3\n4,5,6\n",
@@ -323,6 +338,37 @@ def test_a_separator_for_a_file_without_one(tmp_path):
     )
 
 
+def test_tabs_where_there_are_commas(tmp_path):
+    path = tmp_path / "f.tsv"
+    path.write_text("y,mean\n1,2\n")
+    assert message_of(path) == (
+        "f.tsv has its columns separated by ',', not by tabs. Say so: --separator ','."
+    )
+
+
+def test_a_decimal_comma_for_a_file_with_types(tmp_path):
+    assert message_of(table_file(tmp_path), decimal=",") == (
+        "f.parquet is no text file, so it has no --decimal. Leave that out."
+    )
+
+
+def test_another_decimal_sign(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("y,mean\n1,2\n")
+    with pytest.raises(FileError, match=r"^--decimal is '_'; expected ',' or '\.'\.$"):
+        fit_file(path, decimal="_")
+
+
+def test_a_point_beside_decimal_commas(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("y;mean\n1,5;2\n1.234;5\n")
+    assert message_of(path, separator=";", decimal=",") == (
+        "f.csv, line 3, column 'y': found '1.234'; expected a number with a decimal comma and no "
+        "point. Leave out --decimal if it is a decimal point; take out the points between "
+        "thousands."
+    )
+
+
 def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
     import sys
 
@@ -332,5 +378,5 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
     with pytest.raises(ImportError) as caught:
         fit_file(path)
     assert str(caught.value) == (
-        'files need pyarrow, which is not installed: pip install "trueline[cli]".'
+        'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
     )

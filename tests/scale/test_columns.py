@@ -204,6 +204,41 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
                 "c6, c7, c8, c9, ... (40 in all). Name one with --y."
             ),
         ),
+        (
+            [" y", "mean"],
+            {},
+            (
+                "f has no column 'y' with the outcomes; its columns are  y, mean. Name one with "
+                "--y. Did you mean --y ' y'?"
+            ),
+        ),
+        (
+            ["y", "q5", "q97.5", "q100"],
+            {"kind": "quantiles"},
+            (
+                "f has no columns such as q0.05, q0.5, ...; its columns are y, q5, q97.5, q100. "
+                "q5, q97.5 look like percentages; rename to q0.05, q0.975."
+            ),
+        ),
+        (
+            ["y", "p5%"],
+            {"quantile_columns": "p"},
+            (
+                "f has no columns such as p0.05, p0.5, ...; its columns are y, p5%. p5% looks "
+                "like a percentage; rename to p0.05."
+            ),
+        ),
+        (
+            ["y", "lower_90", "upper_90"],
+            {},
+            (
+                "f has no columns that look like a forecast; expected mean and std, or q0.05, "
+                "q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean alone. "
+                "Its columns are y, lower_90, upper_90. Name them with --mean and --std, "
+                "--quantile-columns or --sample-columns. lower_90, upper_90 look like "
+                "percentages; rename to lower_0.9, upper_0.9."
+            ),
+        ),
     ],
 )
 def test_what_cannot_be_found_is_said(names, asked, message):

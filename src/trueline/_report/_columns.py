@@ -16,7 +16,7 @@ from trueline._validation import FloatArray
 
 Codes = NDArray[np.intp]
 
-MISSING = "(missing)"
+MISSING, EMPTY = "(missing)", "(empty)"
 # Columns of numbers with no more different values than this are cut at each of them.
 _FEW_VALUES = 8
 # Rows from which the ends of the bins are read; any rows would do.
@@ -50,9 +50,9 @@ def read_columns(x: Any, n: int) -> dict[str, NDArray[Any]]:
                 f"x has a column {name!r} of shape {values.shape} but y has {n} rows; "
                 f"expected one value a row."
             )
-        label, k = clean(name), 2
+        label, k = clean(name) or EMPTY, 2
         while label in found:
-            label, k = f"{clean(name)} ({k})", k + 1
+            label, k = f"{clean(name) or EMPTY} ({k})", k + 1
         found[label] = values
     return found
 
@@ -123,7 +123,7 @@ def _label(value: Any) -> str:
         return number(float(value), 6)
     if isinstance(value, bytes):
         value = value.decode(errors="replace")
-    return clean(value) or "(empty)"
+    return clean(value) or EMPTY
 
 
 def parts(values: NDArray[Any], bins: int) -> Parts | None:

@@ -157,7 +157,7 @@ def _check_groups(groups: Any, n: int) -> tuple[Parts | None, str]:
         raise ValueError(
             f"groups has shape {values.shape} but y has {n} rows; expected one name a row, ({n},)."
         )
-    return categories(values), clean(getattr(groups, "name", None) or "group")
+    return categories(values), clean(getattr(groups, "name", None) or "") or "group"
 
 
 def _only_used(parts: Parts, kept: NDArray[np.intp]) -> Parts:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
+from trueline._report._kinds import is_recalibrated, is_rough
 from trueline._report._words import Difference, Facts
 from trueline._validation import FloatArray, RandomState
 from trueline.distributions import Distribution
@@ -111,6 +112,9 @@ def measure(
         floor=evaluation.calibration_floor,
         in_band=curve.inside,
         crps=evaluation.crps,
+        log_score=evaluation.log_score,
+        recalibrated=n_fit is not None or is_recalibrated(dist),
+        rough=is_rough(dist),
     )
     rows = _rows(y, dist, coverage)
     return Measured(name, slot, dist, n_fit, facts, evaluation, curve, histogram, widths, rows)
@@ -131,17 +135,24 @@ def _rows(y: FloatArray, dist: Distribution, coverage: float) -> Rows:
     return Rows(inside, width, median, crps, pit)
 
 
+def binomial_rows(n: ArrayLike, n_fit: float | None) -> FloatArray:
+    """Return the rows whose binomial law the coverage follows, a whole number of them.
+
+    A map fitted on n_fit rows adds its own noise; as in `calibration_floor` it is that of
+    1 / (1 / n + 1 / n_fit) rows.
+    """
+    fit = 0.0 if n_fit is None else 1.0 / n_fit
+    return np.maximum(np.rint(1.0 / (1.0 / np.asarray(n, dtype=np.float64) + fit)), 1.0)
+
+
 def chance_range(
     n: ArrayLike, coverage: float, n_fit: float | None, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Shares between which the coverage of a calibrated forecast lies on n rows.
 
-    All but a probability of `level` of them: the central interval of the binomial law. A map
-    fitted on n_fit rows adds its own noise; as in `calibration_floor` it is that of
-    1 / (1 / n + 1 / n_fit) rows.
+    All but a probability of `level` of them: the central interval of the binomial law.
     """
-    fit = 0.0 if n_fit is None else 1.0 / n_fit
-    rows = np.maximum(np.rint(1.0 / (1.0 / np.asarray(n, dtype=np.float64) + fit)), 1.0)
+    rows = binomial_rows(n, n_fit)
     low, high = binom.interval(1.0 - level, rows, coverage)
     return np.asarray(low) / rows, np.asarray(high) / rows
 

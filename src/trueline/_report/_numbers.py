@@ -41,6 +41,16 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
+def counted(value: float, noun: str) -> str:
+    """Return so many of something.
+
+    >>> counted(1, "row"), counted(1200, "column")
+    ('1 row', '1,200 columns')
+    """
+    text = count(value)
+    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+
+
 def percent(share: float, rows: float = math.inf) -> str:
     """Return a share, to the digit that so many rows can tell.
 

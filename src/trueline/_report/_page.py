@@ -12,7 +12,7 @@ from importlib import resources
 from trueline._report import _tables as tables
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, promise
+from trueline._report._numbers import counted, promise
 from trueline._report._segments import Search
 from trueline._report._theme import stylesheet
 from trueline._report.plots import gauge
@@ -154,9 +154,9 @@ def _choice(forecasts: Sequence[Measured]) -> Markup:
 
 
 def _measures_note(forecasts: Sequence[Measured]) -> str:
-    rows = count(forecasts[0].evaluation.n)
+    rows = counted(forecasts[0].evaluation.n, "row")
     return (
-        f"On {rows} rows. The floor is the calibration error that a perfect forecast would have on "
+        f"On {rows}. The floor is the calibration error that a perfect forecast would have on "
         f"as many rows, by chance alone."
     )
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
 
 from trueline._report._columns import Parts, parts
-from trueline._report._measure import CONFIDENCE, Measured, chance_range
+from trueline._report._measure import CONFIDENCE, Measured, binomial_rows, chance_range
 from trueline._report._words import negligible_gap
 from trueline._validation import FloatArray
 from trueline.metrics._calibration import check_levels, error_of, floor_of
@@ -36,6 +37,9 @@ class Share:
         Where chance alone puts the coverage, in all parts that were looked at together.
     width : float
         Mean width of the intervals.
+    evidence : float
+        How unlikely chance is to put the coverage this far from its target: minus the log of the
+        likelihood ratio. 0 where the distance would not matter.
     """
 
     coverage: float
@@ -43,6 +47,7 @@ class Share:
     low: float
     high: float
     width: float
+    evidence: float
 
     @property
     def excess(self) -> float:
@@ -50,10 +55,15 @@ class Share:
         return float(_excess(self.coverage, self.target, self.low, self.high))
 
     @property
+    def too_few(self) -> bool:
+        """Whether no coverage could be found too low, or none too high: chance explains it."""
+        return bool(_too_few(self.low, self.high))
+
+    @property
     def verdict(self) -> str:
         """The same in words."""
         if self.excess <= 0:
-            return "as promised"
+            return "too few rows to tell" if self.too_few else "as promised"
         return "too seldom" if self.coverage < self.target else "too often"
 
 
@@ -73,18 +83,22 @@ class Segment:
 
 @dataclass(frozen=True)
 class Search:
-    """What was looked at, and what was found, worst first.
+    """What was looked at, and what was found, the least likely by chance first.
 
     Attributes
     ----------
     segments : list of Segment
-        The worst.
+        The least likely by chance; those that are off before all others.
     looked_at : int
         Number of all segments.
     off : int
         How many of them are off by more than chance explains, for the last forecast.
-    features : int
-        Number of columns that they come from.
+    too_few : int
+        How many of the others have too few rows to tell.
+    given : int
+        Number of columns of the user that they come from.
+    added : tuple of str
+        Columns of the forecast's own that they come from.
     left_out : int
         Columns that were not looked at.
     """
@@ -92,14 +106,16 @@ class Search:
     segments: list[Segment]
     looked_at: int
     off: int
-    features: int
+    too_few: int
+    given: int = 0
+    added: tuple[str, ...] = ()
     left_out: int = 0
 
 
 def by_group(groups: Parts, forecasts: list[Measured], w: FloatArray | None, most: int) -> Search:
     """Look at every group, however small."""
-    found, looked_at, off = _worst([_Cut("", groups, None)], forecasts, w, most)
-    return Search([_details(s, groups, forecasts, w) for s in found], looked_at, off, 1)
+    found, looked_at, off, too_few = _worst([_Cut("", groups, None)], forecasts, w, most)
+    return Search([_details(s, groups, forecasts, w) for s in found], looked_at, off, too_few)
 
 
 def worst_segments(
@@ -122,13 +138,17 @@ def worst_segments(
         kept = np.argsort(-rows, kind="stable")[:_MOST_CATEGORIES]
         kept = np.sort(kept[rows[kept] >= FEWEST_ROWS])
         if kept.size:
-            cuts.append(_Cut(name, pieces, kept))
+            cuts.append(_Cut(name, pieces, kept, values))
     left_out = max(len(columns) - MOST_COLUMNS, 0)
     if not cuts:
-        return Search([], 0, 0, 0, left_out)
-    found, looked_at, off = _worst(cuts, forecasts, w, most)
+        return Search([], 0, 0, 0, left_out=left_out)
+    found, looked_at, off, too_few = _worst(cuts, forecasts, w, most)
+    # The first two of the table are ours; a column of the user may have the same name.
+    added = tuple(name for name, values in table[:2] if any(c.values is values for c in cuts))
     # Those within chance are no news; a few show how near the others come.
-    return Search(found[: max(off, _SOME)], looked_at, off, len(cuts), left_out)
+    return Search(
+        found[: max(off, _SOME)], looked_at, off, too_few, len(cuts) - len(added), added, left_out
+    )
 
 
 class _Cut(NamedTuple):
@@ -137,6 +157,7 @@ class _Cut(NamedTuple):
     name: str
     pieces: Parts
     kept: NDArray[np.intp] | None
+    values: NDArray[Any] | None = None
 
     @property
     def codes(self) -> NDArray[np.intp]:
@@ -145,17 +166,20 @@ class _Cut(NamedTuple):
 
 def _worst(
     cuts: list[_Cut], forecasts: list[Measured], w: FloatArray | None, most: int
-) -> tuple[list[Segment], int, int]:
-    """Return the worst segments for the last forecast, of how many, and how many are off."""
+) -> tuple[list[Segment], int, int, int]:
+    """Return the worst segments for the last forecast, of how many, how many off and too small."""
     tested = sum(cut.codes.size for cut in cuts)
     # Bonferroni: the ranges hold for all segments together, however they overlap.
     level = (1.0 - CONFIDENCE) / tested
     shares = [[_shares(cut, f, w, level) for f in forecasts] for cut in cuts]
     excess = np.concatenate([_excess(*own[-1][:4]) for own in shares])
+    off = excess > 0
+    evidence = np.concatenate([own[-1][5] for own in shares])
+    too_few = np.concatenate([_too_few(*own[-1][2:4]) for own in shares]) & ~off
     owner = np.repeat(np.arange(len(cuts)), [cut.codes.size for cut in cuts])
     place = np.concatenate([np.arange(cut.codes.size) for cut in cuts])
     found = []
-    for i in np.argsort(-excess, kind="stable")[:most]:
+    for i in np.lexsort((-evidence, ~off))[:most]:
         cut, k = cuts[owner[i]], place[i]
         code = int(cut.codes[k])
         found.append(
@@ -167,7 +191,12 @@ def _worst(
                 tuple(Share(*(float(column[k]) for column in own)) for own in shares[owner[i]]),
             )
         )
-    return found, tested, int((excess > 0).sum())
+    return found, tested, int(off.sum()), int(too_few.sum())
+
+
+def _too_few(low: ArrayLike, high: ArrayLike) -> NDArray[np.bool_]:
+    """Whether chance explains a coverage of 0, or one of 1."""
+    return (np.asarray(low) <= 0.0) | (np.asarray(high) >= 1.0)
 
 
 def _excess(coverage: ArrayLike, target: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
@@ -175,8 +204,12 @@ def _excess(coverage: ArrayLike, target: ArrayLike, low: ArrayLike, high: ArrayL
     share, aim = np.asarray(coverage), np.asarray(target)
     beyond = np.maximum(np.asarray(low) - share, share - np.asarray(high))
     # With many rows chance explains little, and next to no gap matters.
-    near = np.abs(share - aim) <= negligible_gap(float(aim.flat[0]))
+    near = _is_near(share, aim)
     return np.where(near, np.minimum(beyond, 0.0), beyond)
+
+
+def _is_near(share: FloatArray, aim: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(share - aim) <= negligible_gap(float(aim.flat[0])))
 
 
 def _shares(
@@ -188,7 +221,12 @@ def _shares(
     width = _means(cut.pieces, forecast.rows.width, w)[cut.codes]
     effective = _effective_sizes(cut.pieces, w)[cut.codes]
     low, high = chance_range(effective, target, forecast.n_fit, level)
-    return coverage, np.full_like(coverage, target), low, high, width
+    aim = np.full_like(coverage, target)
+    share = np.clip(coverage, 0.0, 1.0)  # sums of weights round
+    divergence = rel_entr(share, aim) + rel_entr(1.0 - share, 1.0 - aim)
+    evidence = binomial_rows(effective, forecast.n_fit) * divergence
+    evidence[_is_near(coverage, aim)] = 0.0
+    return coverage, aim, low, high, width, evidence
 
 
 def _means(pieces: Parts, rows: FloatArray, w: FloatArray | None) -> FloatArray:

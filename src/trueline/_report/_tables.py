@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trueline._report._markup import Markup, join, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, number, percent, probability, promise, span
+from trueline._report._numbers import count, counted, number, percent, probability, promise, span
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
 
 # field of the evaluation, name, what it means and which way is good
@@ -70,43 +70,86 @@ def _value(f: Measured, field: str) -> list[str]:
 def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
     """How each group fares."""
     left_out = search.looked_at - len(search.segments)
+    aim = promise(forecasts[-1].facts.target)
+    note = (
+        f"{_multiplicity(search, 'group', forecasts)} The last column is about the {aim} intervals "
+        f"alone; the calibration error is about all levels, and good below twice its floor."
+    )
     parts = [
-        tag("p", _multiplicity(search, "group", forecasts)),
-        _table(search.segments, forecasts, name, "Results by group, worst first", detailed=True),
+        tag("p", note),
+        _table(search.segments, forecasts, name, "Results by group", detailed=True),
     ]
     if left_out:
-        noun = "group" if left_out == 1 else "groups"
-        parts.append(tag("p", f"{count(left_out)} more {noun}, less far off, left out."))
+        more = counted(left_out, "more group")
+        parts.append(tag("p", f"{more}, more likely by chance, left out."))
     return join(parts)
 
 
 def segments(search: Search, forecasts: Sequence[Measured]) -> Markup:
     """Where the intervals are farthest from their promise."""
     if not search.segments:
-        return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more: too few to look.")
+        if forecasts[-1].evaluation.n < 2 * FEWEST_ROWS:
+            return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more: too few to look.")
+        return tag(
+            "p",
+            f"There is nothing to cut the rows by into parts of {FEWEST_ROWS} or more: predicted "
+            f"values and widths, and columns of x if there are any, are too much alike.",
+        )
     note = _multiplicity(search, "segment", forecasts)
     if search.left_out:
-        note += f" {count(search.left_out)} more columns were not looked at."
-    caption = "Segments, worst first"
+        were = "was" if search.left_out == 1 else "were"
+        note += f" {counted(search.left_out, 'more column')} {were} not looked at."
+    caption = "Segments, the least likely by chance first"
     return join(
         [tag("p", note), _table(search.segments, forecasts, "where", caption, detailed=False)]
     )
 
 
 def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> str:
-    """Say how many were looked at, and what that does to the ranges."""
-    many = f"{count(search.looked_at)} {noun}{'' if search.looked_at == 1 else 's'}"
+    """Say how many were looked at, what that does to the ranges, and how they are sorted."""
+    many = counted(search.looked_at, noun)
     if noun == "segment":
-        many += f" of {FEWEST_ROWS} rows or more, each a part of one of {search.features} columns,"
+        many += f" of {FEWEST_ROWS} rows or more, {_origin(search)},"
     were = "was" if search.looked_at == 1 else "were"
+    shown = len(search.segments)
+    order = "The least likely by chance first."
+    if noun == "segment" and shown < search.looked_at:
+        order = f"Shown here: the {count(shown)} least likely by chance, the least likely first."
+    return (
+        f"{many} {were} looked at; {_outcome(search, forecasts)}. What chance explains holds for "
+        f"all of them at once, 19 times out of 20 (Bonferroni). {order}"
+    )
+
+
+def _origin(search: Search) -> str:
+    """Say which columns were cut; two are not the user's."""
+    total = search.given + len(search.added)
+    if total == 1:
+        return f"each a part of {'one column of x' if search.given else f'the {search.added[0]}'}"
+    if not search.added:
+        return f"each a part of one of {count(total)} columns of x"
+    columns = [f"{count(search.given)} of x"] if search.given else []
+    columns += [f"the {name}" for name in search.added]
+    listed = f"{', '.join(columns[:-1])} and {columns[-1]}"
+    return f"each a part of one of {count(total)} columns ({listed})"
+
+
+def _outcome(search: Search, forecasts: Sequence[Measured]) -> str:
+    """Say how many are off, and of how many nobody could tell."""
+    # Chance reaches the end that is nearer to the promise before it reaches the other.
+    end = "100%" if forecasts[-1].facts.target >= 0.5 else "0%"
+    even = f"there even a coverage of {end} could be chance"
+    if search.too_few == search.looked_at:
+        they = "it has" if search.looked_at == 1 else "all have"
+        return f"{they} too few rows to tell: {even}"
     off = "none" if search.off == 0 else count(search.off)
     are = "is" if search.off <= 1 else "are"
     whose = f", for “{forecasts[-1].name}”," if len(forecasts) > 1 else ""
-    return (
-        f"{many} {were} looked at; {off}{whose} {are} off by more than chance explains. What "
-        f"chance explains holds for all of them at once, 19 times out of 20 (Bonferroni). Worst "
-        f"first."
-    )
+    text = f"{off}{whose} {are} off by more than chance explains"
+    if search.too_few:
+        have = "has" if search.too_few == 1 else "have"
+        text += f", and {count(search.too_few)} {have} too few rows to tell: {even}"
+    return text
 
 
 def _table(
@@ -121,7 +164,9 @@ def _table(
     # A browser that shows cells in another way forgets that they were a table, but for roles.
     kinds = ["coverage", "by chance", "width"]
     kinds += ["calibration error", "its floor", "CRPS"] if detailed else []
-    head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, "verdict"]
+    # What is said there is said of these intervals, not of all levels.
+    verdict = f"{promise(forecasts[-1].facts.target)} intervals"
+    head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, verdict]
     columns = [
         tag("th", name, scope="col", role="columnheader", class_=_SIDE.get(name)) for name in head
     ]
@@ -136,7 +181,7 @@ def _table(
 
 
 def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[str]) -> Markup:
-    rows = f"{count(segment.n)} {'row' if segment.n == 1 else 'rows'}"
+    rows = counted(segment.n, "row")
     name = f"{segment.feature}: {segment.label}" if segment.feature else segment.label
     several = len(forecasts) > 1
     title = tag(
@@ -157,7 +202,7 @@ def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[st
                 "td",
                 share.verdict,
                 role="cell",
-                data_label="verdict",
+                data_label=f"{promise(share.target)} intervals",
                 class_="verdict off" if share.excess > 0 else "verdict",
             )
         )

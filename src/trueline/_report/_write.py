@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike
 
 from trueline._files import write_text
 from trueline._report._inputs import Inputs, check_inputs, check_path
+from trueline._report._kinds import kind
 from trueline._report._markup import clean
 from trueline._report._measure import Measured, measure, score_difference
-from trueline._report._numbers import count
+from trueline._report._numbers import count, counted
 from trueline._report._page import Content, page
 from trueline._report._segments import Search, by_group, worst_segments
 from trueline._report._words import Facts, explanations, headline
@@ -132,7 +133,7 @@ def _content(
     parts = inputs.groups
     groups = None if parts is None else by_group(parts, measured, w, _MOST_GROUPS)
     segments = worst_segments(inputs.columns, measured, w, _MOST_SEGMENTS)
-    rows = f"{count(inputs.y.size)} {'row' if inputs.y.size == 1 else 'rows'}"
+    rows = counted(inputs.y.size, "row")
     name = clean(y_name) if y_name else ""
     plots = all_plots(
         inputs.y, measured, inputs.columns, name or "outcome", f" {clean(unit)}" if unit else ""
@@ -194,13 +195,13 @@ def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
     if groups is not None and groups.off:
         worst = groups.segments[0]
         found.append(
-            f"In {count(groups.off)} of {count(groups.looked_at)} groups the intervals hold more "
-            f"or less often than chance explains, most so in “{worst.label}”."
+            f"In {count(groups.off)} of {counted(groups.looked_at, 'group')} the intervals hold "
+            f"more or less often than chance explains, most clearly in “{worst.label}”."
         )
     if segments.off:
         worst = segments.segments[0]
         found.append(
-            f"They hold {worst.shares[-1].verdict} in some parts of the data, most so where "
+            f"They hold {worst.shares[-1].verdict} in some parts of the data, most clearly where "
             f"{worst.feature} is {worst.label}."
         )
     return found
@@ -213,7 +214,7 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
     if inputs.w is not None:
         rows += f", worth {count(measured[0].facts.rows)} by their weights"
     data = {
-        "x": f"x ({count(len(inputs.columns))} columns)" if inputs.columns else "",
+        "x": f"x ({counted(len(inputs.columns), 'column')})" if inputs.columns else "",
         "groups": f"groups ({count(len(inputs.groups.labels))})" if inputs.groups else "",
         "sample_weight": "" if inputs.w is None else "sample_weight",
     }
@@ -222,12 +223,12 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
     options += [f"coverage={inputs.coverage:g}"]
     options += [] if inputs.n_fit is None else [f"n_fit={inputs.n_fit:g}"]
     options += [] if seed is None else [f"random_state={seed}"]
-    fit = "not said" if inputs.n_fit is None else f"{count(inputs.n_fit)} rows"
+    fit = "not said" if inputs.n_fit is None else counted(inputs.n_fit, "row")
     libraries = ("trueline", "numpy", "scipy")
     return [
         ("Rows", rows),
         ("Data", ", ".join(["y", *filter(None, data.values())])),
-        ("Forecasts", ", ".join(f"{n} ({type(d).__name__})" for n, d in inputs.forecasts.items())),
+        ("Forecasts", ", ".join(f"{n} ({kind(d)})" for n, d in inputs.forecasts.items())),
         ("Recalibrated on", fit),
         ("Seed", "none" if seed is None else str(seed)),
         ("Made on", datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")),

@@ -12,13 +12,19 @@ from trueline import recalibration
 from trueline._validation import level, levels
 from trueline.cli._errors import notes, tell_notes
 from trueline.cli._progress import progress
-from trueline.cli._words import as_json, evaluation_as_dict, evaluation_in_words
-from trueline.recalibration import Grouped, Recalibrator, load
+from trueline.cli._words import (
+    as_json,
+    evaluation_as_dict,
+    evaluation_in_words,
+    percent,
+    supported,
+)
+from trueline.recalibration import Auto, Grouped, Recalibrator, load
 from trueline.recalibration._abstract import Pooled
 from trueline.scale import Columns, FileError
 from trueline.scale._apply import apply_source
 from trueline.scale._columns import Layout
-from trueline.scale._errors import cannot_write, did_you_mean, pyarrow
+from trueline.scale._errors import cannot_write, count, did_you_mean, listed, pyarrow
 from trueline.scale._evaluate import evaluate_source
 from trueline.scale._fit import fit_source
 from trueline.scale._once import warn
@@ -29,6 +35,13 @@ from trueline.scale._transform import Transformer
 
 # With fewer rows, half of them would teach and judge nothing.
 _FEWEST_ROWS = 20
+
+
+class Text(NamedTuple):
+    """How a text file is written; None is what its ending says."""
+
+    separator: str | None
+    decimal: str | None
 
 
 class Asked(NamedTuple):
@@ -55,17 +68,19 @@ def evaluate(
     map_file: Path | None,
     columns: Columns,
     coverage: float,
-    separator: str | None,
+    text: Text,
     json: bool,
 ) -> None:
     """Evaluate a file and print the result."""
     share = _share(coverage)
     recalibrator = None if map_file is None else _load(map_file)
-    source, layout = _open(file, separator, columns)
+    source, layout = _open(file, text, columns)
     with notes() as found, progress(f"evaluating {file.name}") as told:
         result = evaluate_source(
             source, layout, recalibrator, map_name=map_file, coverage=share, progress=told
         )
+        if recalibrator is None:
+            _warn_if_not_given(file, layout, share)
         _warn_if_the_same_rows(recalibrator, source)
     if json:
         document = _about(file, result.overall.n, layout) | evaluation_as_dict(result)
@@ -74,7 +89,7 @@ def evaluate(
         print(as_json(document | {"notes": found}))
         return
     after = "" if map_file is None else f", recalibrated by {map_file}"
-    print(f"{file}: {result.overall.n:,} rows, {layout.describe()}{after}")
+    print(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
     print(evaluation_in_words(result, is_point=layout.kind == "point" and map_file is None))
     tell_notes(found)
 
@@ -84,7 +99,7 @@ def fit(
     out: Path,
     method: str,
     columns: Columns,
-    separator: str | None,
+    text: Text,
     force: bool,
     json: bool,
 ) -> None:
@@ -92,33 +107,41 @@ def fit(
     if out.suffix.lower() != ".json":
         raise FileError(f"a map is written as JSON; expected -o to end in .json, not {out.name}.")
     check_writable(out, force=force)
-    source, layout = _open(file, separator, columns)
+    source, layout = _open(file, text, columns)
     with notes() as found, progress(f"fitting on {file.name}") as told:
         recalibrator = fit_source(
             source, layout, _recalibrator(method, layout.group), progress=told
         )
+        few = supported(recalibrator, source.rows)
+        if few is not None:
+            warn(few)
     try:
         recalibrator.to_json(out)
     except OSError as error:
         raise cannot_write(out, error) from None
-    rows, knots = source.rows, _knots(recalibrator)
+    rows = source.rows
     off = recalibrator.compression_error_
     groups = recalibrator.groups_ if isinstance(recalibrator, Grouped) else None
+    best = repr(recalibrator.best_) if isinstance(recalibrator, Auto) else None
     if json:
         document = _about(file, rows, layout) | {
             "map": str(out),
             "method": repr(recalibrator),
-            "knots": knots,
+            "knots": _scores(recalibrator),
             "compression_error": off,
         }
         if groups is not None:
             document["groups"] = [str(group) for group in groups]
+        if best is not None:
+            document["chosen"] = best
         print(as_json(document | {"notes": found}))
         return
-    print(f"{file}: {rows:,} rows, {layout.describe()}")
-    of_groups = "" if groups is None else f", {len(groups):,} groups"
+    print(f"{file}: {count(rows, 'row')}, {layout.describe()}")
+    what = repr(recalibrator) if best is None else f"{recalibrator!r} chose {best}"
+    if groups is not None:
+        what += f", {count(len(groups), 'group')}"
     bound = f", rank error below {off:.2g}" if off else ""
-    print(f"{out}: {recalibrator!r}{of_groups}, {knots:,} scores{bound}")
+    print(f"{out}: {what}, {count(_scores(recalibrator), 'score')}{bound}")
     tell_notes(found)
 
 
@@ -128,7 +151,7 @@ def apply(
     out: Path,
     asked: Asked,
     columns: Columns,
-    separator: str | None,
+    text: Text,
     force: bool,
     json: bool,
 ) -> None:
@@ -143,7 +166,7 @@ def apply(
     known_ending(out, writing=True)
     check_writable(out, force=force)
     recalibrator = _load(map_file)
-    source, layout = _open(file, separator, columns, y=False)
+    source, layout = _open(file, text, columns, y=False)
     _refuse_groups(recalibrator, layout, map_file)
     with notes() as found, progress(f"recalibrating {file.name}") as told:
         rows = apply_source(
@@ -163,7 +186,7 @@ def apply(
         document = _about(file, rows, layout) | {"map": str(map_file), "out": str(out)}
         print(as_json(document | {"notes": found}))
         return
-    print(f"{out}: {rows:,} rows of {file}, {layout.describe()}, recalibrated by {map_file}")
+    print(f"{out}: {count(rows, 'row')} of {file}, {layout.describe()}, recalibrated by {map_file}")
     tell_notes(found)
 
 
@@ -171,9 +194,9 @@ def report(
     file: Path,
     map_file: Path | None,
     page: Page,
-    method: str,
+    method: str | None,
     columns: Columns,
-    separator: str | None,
+    text: Text,
     force: bool,
     json: bool,
 ) -> None:
@@ -181,19 +204,25 @@ def report(
     out = page.out
     if out.suffix.lower() not in (".html", ".htm"):
         raise FileError(f"a report is a page; expected -o to end in .html, not {out.name}.")
+    if map_file is not None and method is not None:
+        raise FileError(
+            f"--method {method} is a map to fit, but --map {map_file} is fitted already; expected "
+            f"one of them. Leave out the other."
+        )
     share = _share(page.coverage)
     check_writable(out, force=force)
     recalibrator = None if map_file is None else _load(map_file)
-    source, layout = _open(file, separator, columns)
+    source, layout = _open(file, text, columns)
     with notes() as found:
         with progress(f"reading {file.name}") as told:
             sample = sample_source(source, layout, random_state=page.random_state, progress=told)
         if recalibrator is None:
-            compared = _half_and_half(file, sample, method, layout, page.random_state)
+            compared = _half_and_half(file, sample, method or "isotonic", layout, page.random_state)
         else:
             transform = Transformer(recalibrator, layout, source, map_file)
             compared = _with_map(sample, transform)
             _warn_if_the_same_rows(recalibrator, source)
+        _warn_if_not_given(file, layout, share)
         _write_page(file, sample, compared, layout, page._replace(coverage=share))
     if json:
         document = _about(file, sample.n, layout) | {
@@ -204,7 +233,7 @@ def report(
         }
         print(as_json(document | {"notes": found}))
         return
-    print(f"{file}: {sample.n:,} rows, {layout.describe()}")
+    print(f"{file}: {count(sample.n, 'row')}, {layout.describe()}")
     if len(sample.y) < sample.n:
         print(f"{len(sample.y):,} of them were drawn at random")
     if recalibrator is None:
@@ -236,8 +265,9 @@ def _half_and_half(
     n = len(sample.y)
     if n < _FEWEST_ROWS:
         raise FileError(
-            f"{file} has {n} rows; expected at least {_FEWEST_ROWS}, because half of them fit a "
-            f"map and the other half judge it. Add rows, or give a map with --map."
+            f"{file} has {count(n, 'row')}; expected at least {_FEWEST_ROWS}, because "
+            f"half of them fit a map and the other half judge it. Add rows, or give a map with "
+            f"--map."
         )
     order = np.random.default_rng(random_state).permutation(n)
     half, rest = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
@@ -305,14 +335,13 @@ def _write_page(
         raise cannot_write(page.out, error) from None
 
 
-def _open(
-    file: Path, separator: str | None, columns: Columns, *, y: bool = True
-) -> tuple[Source, Layout]:
+def _open(file: Path, text: Text, columns: Columns, *, y: bool = True) -> tuple[Source, Layout]:
+    separator = text.separator
     if separator is not None:
         separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
         if len(separator) != 1:
             raise FileError(f"--separator is {separator!r}; expected one character, or tab.")
-    source = open_source(file, separator)
+    source = open_source(file, separator, text.decimal)
     return source, columns.find(source.names, file=file, y=y)
 
 
@@ -357,6 +386,27 @@ def _warn_if_the_same_rows(recalibrator: Recalibrator | None, source: Source) ->
         )
 
 
+def _warn_if_not_given(file: Path, layout: Layout, coverage: float) -> None:
+    """What is read between or beyond the levels of a file is not what it says."""
+    if not layout.levels:
+        return
+    tail = 0.5 * (1.0 - coverage)
+    missing = [q for q in (tail, 1.0 - tail) if not np.isclose(q, layout.levels, rtol=0).any()]
+    if not missing:
+        return
+    if layout.kind == "intervals":
+        shares = [percent(2.0 * q - 1.0) for q in layout.levels if q > 0.5]
+        given = f"{listed(shares, most=5)} intervals"
+    else:
+        given = f"quantiles {listed([f'{q:g}' for q in layout.levels], most=5)}"
+    inside = layout.levels[0] <= min(missing) and max(missing) <= layout.levels[-1]
+    how = "between" if inside else "beyond"
+    warn(
+        f"{file} gives {given}; the ends of a {percent(coverage)} interval are read {how} them, so "
+        f"what is said of it is not what the forecaster said."
+    )
+
+
 def _share(coverage: float) -> float:
     try:
         return level(coverage, "--coverage")
@@ -382,12 +432,11 @@ def _levels(given: list[str]) -> list[float]:
         raise FileError(str(error)) from None
 
 
-def _knots(recalibrator: Recalibrator) -> int:
-    """Number of scores in a map, those of its groups included."""
-    if isinstance(recalibrator, Grouped):
-        scores = [recalibrator.scores_, *recalibrator._group_scores.values()]
-        return sum(len(s.values) for s in scores)
-    return len(recalibrator.scores_.values) if isinstance(recalibrator, Pooled) else 0
+def _scores(recalibrator: Recalibrator) -> int:
+    """Number of scores that a map has of all rows; those of groups are the same once more."""
+    if not isinstance(recalibrator, Pooled | Grouped):
+        return 0
+    return len(recalibrator.scores_.values)
 
 
 def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:

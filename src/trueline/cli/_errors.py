@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import signal
 import sys
@@ -38,9 +39,25 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
         except Exception as error:
             if not _is_mistake(error):
                 raise
-            fail(str(error))
+            fail(str(error), as_json=bool(kwargs.get("json")))
 
     return run
+
+
+def run(app: Any) -> NoReturn:
+    """Run the command line; with --json its complaints about options are JSON as well."""
+    if "--json" not in sys.argv:
+        app(prog_name="trueline")
+        raise SystemExit(0)
+    import typer
+
+    # The base of all errors in options. Typer has it from click or, later, as its own.
+    usage: Any = typer.BadParameter.__base__
+    try:
+        code = app(prog_name="trueline", standalone_mode=False)
+    except usage as error:
+        fail(error.format_message(), as_json=True)
+    raise SystemExit(code or 0)
 
 
 def _is_mistake(error: Exception) -> bool:
@@ -52,9 +69,9 @@ def _is_mistake(error: Exception) -> bool:
     return files is not None and isinstance(error, files.FileError)
 
 
-def fail(message: str) -> NoReturn:
-    """Say what is wrong and end with exit code 2."""
-    print(f"error: {message}", file=sys.stderr)
+def fail(message: str, *, as_json: bool = False) -> NoReturn:
+    """Say what is wrong, for people or on one line of JSON, and end with exit code 2."""
+    print(json.dumps({"error": message}) if as_json else f"error: {message}", file=sys.stderr)
     raise SystemExit(MISTAKE)
 
 

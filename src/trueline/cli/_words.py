@@ -7,9 +7,26 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from scipy.special import bdtr, bdtrc
+
+from trueline.distributions._abstract import _rows_needed
+from trueline.recalibration import Grouped, Recalibrator
+from trueline.recalibration._abstract import Pooled
+from trueline.scale._errors import count
+
 if TYPE_CHECKING:
     from trueline.metrics import Evaluation
     from trueline.scale import FileEvaluation, GroupEvaluation
+
+# Chance of a count that is called too low, and of one that is called too high: two standard
+# deviations' worth.
+_RARE = 0.0228
+# Fewer rows than this say nothing that should be acted on, whatever the intervals.
+_FEW = 10
+# Coverage that users ask for if they ask for nothing else.
+_USUAL = 0.9
+_MOST_GROUPS = 20
+_ROUNDING = 1e-6
 
 
 def as_json(document: dict[str, Any]) -> str:
@@ -45,13 +62,43 @@ def evaluation_in_words(result: FileEvaluation, *, is_point: bool) -> str:
 
 def holds(result: Evaluation) -> str:
     """Say how often intervals hold, and whether chance explains what is missing."""
-    target, found = result.coverage_target, result.coverage
-    chance = 2.0 * math.sqrt(target * (1.0 - target) / result.n)
-    if abs(found - target) <= chance:
-        verdict = "as they should, up to chance"
+    target, found, n = result.coverage_target, result.coverage, result.n
+    inside = found * n  # a whole number but for rounding, and for weights
+    if bdtr(math.floor(inside + _ROUNDING), n, target) < _RARE:
+        verdict = "too narrow"
+    elif bdtrc(math.ceil(inside - _ROUNDING) - 1, n, target) < _RARE:
+        verdict = "too wide"
+    elif n < _FEW or target**n >= _RARE:
+        # Not even intervals that always hold would stand out.
+        verdict = "too few rows to tell"
     else:
-        verdict = "too narrow" if found < target else "too wide"
+        verdict = "as they should, up to chance"
     return f"{percent(target)} intervals hold {found:.1%} of the time: {verdict}."
+
+
+def supported(recalibrator: Recalibrator, rows: int) -> str | None:
+    """Say up to which coverage a map supports intervals, if that is less than 90%."""
+    if isinstance(recalibrator, Pooled):
+        low, high = recalibrator.law_.supported
+    elif isinstance(recalibrator, Grouped):
+        low, high = recalibrator._law(None).supported
+    else:
+        return None
+    most = 1.0 - 2.0 * max(low, 1.0 - high)
+    fewest = _rows_needed(0.5 * (1.0 - _USUAL))
+    if most >= _USUAL - _ROUNDING:
+        # A map of a few parameters has levels everywhere, however little it has seen.
+        if recalibrator.scores_.total >= fewest - _ROUNDING:
+            return None
+        return f"a map of {count(rows, 'row')} may be far off. Fit on at least {fewest} rows."
+    needed = f"Fit on at least {fewest} rows for {percent(_USUAL)}."
+    they = count(rows, "row") + (" supports" if rows == 1 else " support")
+    if most < _ROUNDING:
+        return f"{they} no interval: all are read off extrapolated tails. {needed}"
+    return (
+        f"{they} intervals of at most {math.floor(100 * most + _ROUNDING)}%; wider ones are read "
+        f"off an extrapolated tail. {needed}"
+    )
 
 
 def percent(share: float) -> str:
@@ -60,6 +107,18 @@ def percent(share: float) -> str:
 
 
 def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
+    in_all, rest = len(groups), ""
+    if in_all > _MOST_GROUPS:
+        # Furthest off in units of its standard error, or groups of a row would come first.
+        worst = sorted(
+            groups, key=lambda g: -abs(groups[g].coverage - target) * math.sqrt(groups[g].n)
+        )
+        groups = {name: groups[name] for name in worst[:_MOST_GROUPS]}
+        rest = (
+            f"\n... and {in_all - _MOST_GROUPS:,} of {in_all:,} groups whose coverage is less far "
+            f"off for their number of rows; --json has all"
+        )
+    groups = {name or "(empty)": group for name, group in groups.items()}
     width = max(5, *(len(name) for name in groups))
     head = (
         f"{'group':<{width}}{'rows':>12}{percent(target) + ' hold':>13}{'width':>12}"
@@ -70,7 +129,7 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
         f"{g.crps:>12.4g}{g.calibration_error:>12.2g}{g.calibration_floor:>10.2g}"
         for name, g in groups.items()
     ]
-    return "\n".join([head, *rows])
+    return "\n".join([head, *rows]) + rest
 
 
 def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Pictures of what the diagnostics computed, with scikit-learn's Display manners.
 
-They need matplotlib, ``pip install "trueline[plots]"``, which is loaded when something is drawn.
+They need matplotlib, ``pip install "matplotlib>=3.8"``, which is loaded when something is drawn.
 """
 
 from trueline.displays._calibration import CalibrationDisplay

@@ -18,8 +18,13 @@ class Positions(NamedTuple):
     rows: NDArray[np.intp]
     x: NDArray[Any]
     name: str
-    kind: Literal["band", "bars"]
     last: bool
+
+
+def kind_of(x: Any, y: Any) -> Literal["band", "bars"]:
+    """Rows along numbers or dates join to a band; those in no such order stand apart."""
+    along = not isinstance(x, str) if x is not None else _has_dates(y)
+    return "band" if along else "bars"
 
 
 def positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> Positions:
@@ -36,17 +41,17 @@ def positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> Positions:
         median = dist._take(rows).median()
         order = np.argsort(median, kind="stable")
         places = np.arange(1.0, rows.size + 1.0)
-        return Positions(rows[order], places, "rows, by forecast", "bars", last=False)
+        return Positions(rows[order], places, "rows, by forecast", last=False)
     if x is None and not _has_dates(y):
         rows = np.arange(max(n - max_rows, 0), n)
-        return Positions(rows, rows.astype(np.float64), "row", "band", last=True)
+        return Positions(rows, rows.astype(np.float64), "row", last=True)
     given, name = (y.index, own_name(y.index) or "date") if x is None else (x, own_name(x))
     values = _numbers_or_dates(given)
     same_length(n, values, "x", "the forecast")
     order = np.argsort(values, kind="stable")
     series = values.dtype.kind == "M"
     rows = order[-max_rows:] if series else order[_evenly(n, max_rows)]
-    return Positions(rows, values[rows], name or ("date" if series else "x"), "band", last=series)
+    return Positions(rows, values[rows], name or ("date" if series else "x"), last=series)
 
 
 def _evenly(n: int, most: int) -> NDArray[np.intp]:

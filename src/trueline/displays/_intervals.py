@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, increasing_levels, same_length
 from trueline.displays import _style
-from trueline.displays._axis import Positions, positions
+from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
 from trueline.estimators._predictive import predictive
@@ -32,6 +32,11 @@ _COVERAGE = (0.5, 0.8, 0.9)
 _PALEST, _STRONGEST = 0.22, 0.65
 # Widths of bars in points, at most and at least, and the share of their row that they take up.
 _THICKEST, _THINNEST, _SHARE = 5.0, 0.8, 0.55
+# Most rows of a band, and the points that each bar needs to be told from the next.
+_MOST, _APART = 300, 3.0
+# The forecast of a bar in points, at least and at most, and as it is in the legend.
+_SHORTEST, _LONGEST, _KEY = 2.5, 8.0, 9.0
+_SIZE = (8.0, 4.0)
 # Sizes of the marker of a miss in points, at least and at most.
 _SMALLEST, _LARGEST = 5.0, 7.0
 
@@ -41,9 +46,13 @@ class IntervalDisplay:
 
     The forecast is the predicted median, the intervals are nested, and outcomes that the widest
     one misses have a marker of their own. The legend says how often the widest interval holds,
-    in all rows. At most `max_rows` rows are drawn, and the legend says so: of a series the last
-    ones, otherwise rows evenly spaced in the order of `x`, which miss about as often as all do. For
-    another stretch pass it: ``y[a:b], dist[a:b]``.
+    in all rows. At most `max_rows` rows are drawn, and the legend says so: of a series or of rows
+    as they come the last ones, otherwise rows evenly spaced in the order of `x`, which miss about
+    as often as all do. For another stretch pass it: ``y[a:b], dist[a:b]``.
+
+    Along numbers or dates, `x` or the dates that index `y`, forecasts join to a line in a band.
+    Without them nothing says that a row has to do with the next one: each has a bar of its own.
+    For a series without dates pass ``kind="band"``.
 
     Make one with `from_predictions` or `from_estimator`.
 
@@ -154,7 +163,7 @@ class IntervalDisplay:
         *,
         coverage: ArrayLike = _COVERAGE,
         sample_weight: ArrayLike | None = None,
-        max_rows: int = 300,
+        max_rows: int | None = None,
         name: str | None = None,
         x_name: str | None = None,
         y_name: str | None = None,
@@ -173,13 +182,14 @@ class IntervalDisplay:
         x : (n,) array-like or "forecast", optional
             Where the rows stand on the x axis: numbers or dates; or "forecast" for rows in the
             order of the predicted median. By default the dates that index the series `y`, or
-            else the rows in order.
+            else the rows as they come, which are drawn as bars.
         coverage : scalar or (m,) array-like, default (0.5, 0.8, 0.9)
             Probabilities that the intervals should hold.
         sample_weight : (n,) array-like, optional
             Weights of the rows in the share that the widest interval holds.
-        max_rows : int, default 300
-            Most rows to draw.
+        max_rows : int, optional
+            Most rows to draw; by default 300 in a band, and as many bars as can be told apart,
+            about 150 in a figure of the default size.
         name : str, optional
             What the forecast is called in the legend.
         x_name, y_name, unit : str, optional
@@ -195,10 +205,12 @@ class IntervalDisplay:
         IntervalDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
-        check_count(max_rows, "max_rows")
+        if max_rows is not None:
+            check_count(max_rows, "max_rows")
         c = increasing_levels(coverage, "coverage")
         outcomes, dist, w = check_rows(y, one(dist), sample_weight)
-        place = positions(x, y, dist, max_rows)
+        kind = kwargs.setdefault("kind", kind_of(x, y))
+        place = positions(x, y, dist, max_rows or _most_rows(ax, kind))
         shown = dist._take(place.rows)
         lower, upper = shown.interval(c)
         display = cls(
@@ -215,7 +227,6 @@ class IntervalDisplay:
             y_name=own_name(y) if y_name is None else y_name,
             unit=unit,
         )
-        kwargs.setdefault("kind", place.kind)
         return display.plot(ax, **kwargs)
 
     @classmethod
@@ -268,7 +279,7 @@ class IntervalDisplay:
             Where to draw; a new figure by default.
         kind : {"band", "bars"}, default "band"
             Whether intervals join to a band, as for a series, or stand apart, a bar a row.
-            From predictions, ``x="forecast"`` draws bars by default.
+            From predictions, rows along numbers or dates are a band by default, others bars.
         legend : bool, default True
             Whether to draw the legend.
         color : str, optional
@@ -280,7 +291,7 @@ class IntervalDisplay:
         """
         if kind not in ("band", "bars"):
             raise ValueError(f'kind is {kind!r}; expected "band" or "bars".')
-        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (8.0, 4.0))
+        self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, _SIZE)
         self.legend_ = None
         look = _style.looks(ax, 1)[0]
         colour = look.color if color is None else color
@@ -288,7 +299,8 @@ class IntervalDisplay:
         shape: dict[str, Any] = {"linewidth": 1.4}
         if kind == "bars":
             room = _style.width_in_points(ax) / self.x.size
-            shape = {"linestyle": "none", "marker": "_", "markersize": min(0.9 * room, 8.0)}
+            size = float(np.clip(0.9 * room, _SHORTEST, _LONGEST))
+            shape = {"linestyle": "none", "marker": "_", "markersize": size}
         line = ax.plot(
             self.x, self.forecast, color=colour, label=self.name or "forecast", zorder=3, **shape
         )
@@ -296,7 +308,8 @@ class IntervalDisplay:
         self._draw_outcomes(ax)
         self._set_axes(ax)
         if legend:
-            handles = [*self._patches(ax, colour), self.line_, self.points_, self.misses_]
+            key = self._key(kind)
+            handles = [*self._patches(ax, colour), key, self.points_, self.misses_]
             self.legend_ = _style.legend(ax, self.note, columns=3, handles=handles)
         return self
 
@@ -336,6 +349,17 @@ class IntervalDisplay:
             Patch(color=colour, alpha=alpha, linewidth=0.0, label=artist.get_label())
             for alpha, artist in zip(self._opacity(ax), self.intervals_, strict=True)
         ]
+
+    def _key(self, kind: Kind) -> Line2D:
+        """Forecast for the legend, where that of a bar would be too small to see."""
+        from matplotlib.lines import Line2D
+
+        if kind == "band":
+            return self.line_
+        key = Line2D([], [], label=self.line_.get_label())
+        key.update_from(self.line_)
+        key.set(markersize=_KEY, markeredgewidth=2.0)
+        return key
 
     def _label(self, j: int) -> str:
         share = _style.percent(self.coverage[j])
@@ -383,6 +407,14 @@ class IntervalDisplay:
                 ConciseDateFormatter(locator)  # type: ignore[no-untyped-call]
             )
         _style.tidy(ax)
+
+
+def _most_rows(ax: Any, kind: str) -> int:
+    """Rows to draw by default, on these axes or on those of a new figure."""
+    if kind != "bars":
+        return _MOST
+    width = _style.width_in_points(ax) if getattr(ax, "figure", None) else 56.0 * _SIZE[0]
+    return int(np.clip(width / _APART, 1, _MOST))
 
 
 def _note(place: Positions, n: int) -> str | None:

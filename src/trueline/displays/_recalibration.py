@@ -165,6 +165,8 @@ class RecalibrationDisplay:
     def from_estimator(
         cls,
         estimator: Any,
+        X: Any = None,  # noqa: ARG003
+        y: Any = None,  # noqa: ARG003
         *,
         name: str | None = None,
         unit: str | None = None,
@@ -176,6 +178,8 @@ class RecalibrationDisplay:
         Parameters
         ----------
         estimator : CalibratedRegressor
+        X, y : object, optional
+            Not used, there for consistency: the map is that of the rows it was fitted on.
         name, unit, ax, **kwargs
             As in `from_recalibrator`.
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _HEIGHT = 0.6
 # Height of the text below it, in points.
 _TEXT = 20.0
+# Names take up at most this share of the axes.
+_NAMES = 0.4
 
 
 class SharpnessDisplay:
@@ -37,7 +39,7 @@ class SharpnessDisplay:
 
     Each row has the histogram of the widths, scaled to the same height, with a bar from the 5th
     to the 95th percentile and a mark at the mean. Narrow is good only for intervals that hold:
-    given outcomes, the share that they hold stands beside the mean width.
+    given outcomes, the share that they hold stands beside the mean width, below the mark.
 
     Make one with `from_predictions` or `from_estimator`, or from results of
     `trueline.interval_widths`.
@@ -64,7 +66,7 @@ class SharpnessDisplay:
     marks_ : dict of matplotlib Line2D
         The means.
     texts_ : dict of matplotlib Text
-        What stands beside them.
+        What stands below them.
 
     Examples
     --------
@@ -229,11 +231,17 @@ class SharpnessDisplay:
         looks = _style.looks(ax, count)
         for row, (key, look) in enumerate(zip(self.widths, looks, strict=True)):
             self._draw_row(ax, count - 1 - row, key, look, kwargs)
-        ax.set_yticks(np.arange(count)[::-1], list(self.widths))
+        room = _NAMES * _style.width_in_points(ax)
+        names = [_style.fitted(key, room, "medium") for key in self.widths]
+        ax.set_yticks(np.arange(count)[::-1], names)
         ax.tick_params(axis="y", length=0)
         _style.label_axes(ax, self._label())
         ax.set_ylim(-_TEXT * count / _style.height_in_points(ax), count - 1.0 + 1.1 * _HEIGHT)
         ax.set_xlim(0.0, self._right_end())
+        # The layout will make the axes narrower by their names.
+        room = _style.width_in_points(ax) - max(_style.text_width(name, "medium") for name in names)
+        for row, key in enumerate(self.widths):
+            self._write(ax, count - 1 - row, key, room)
         _style.tidy(ax)
         ax.spines["left"].set_visible(False)
         return self
@@ -261,16 +269,25 @@ class SharpnessDisplay:
             "markersize": 7.0,
         }
         self.marks_[key] = ax.plot([widths.mean], [base], **mean, zorder=4)[0]
+
+    def _write(self, ax: Axes, base: int, key: str, room: float) -> None:
+        """Write below the mark of the mean, where nothing else is, and within the axes."""
+        widths = self.widths[key]
         text = f"mean {widths.mean:.3g}"
         if key in self.held:
             text += f", holds {self.held[key]:.0%}"
-        # Below the row, where nothing else is.
+        at = widths.mean if np.isfinite(widths.mean) else widths.quantiles[50]
+        across, half = at / ax.get_xlim()[1], 0.5 * _style.text_width(text) / room
+        side = "center"
+        if not half < across < 1.0 - half:
+            across, side = (0.0, "left") if across < 0.5 else (1.0, "right")
         self.texts_[key] = ax.annotate(
             text,
-            (0.0, base),
+            (float(across), base),
             xycoords=("axes fraction", "data"),
-            xytext=(4.0, -6.0),
+            xytext=({"left": 2.0, "center": 0.0, "right": -2.0}[side], -6.0),
             textcoords="offset points",
+            ha=side,
             va="top",
             fontsize="small",
         )

@@ -27,6 +27,10 @@ _LETTER, _SHORTEST = 0.55, 12
 _LEFT = 30.0
 # Handle, its distance to the text, and that to the next column, in units of the font size.
 _HANDLE, _PAD, _GAP = 1.8, 0.6, 1.0
+# The same of a legend inside, with its margins, and the share of the axes that it may take up.
+_BESIDES, _INSIDE = 4.5, 0.62
+# Axes keep at least this share of the height of their figure where a legend stands below.
+_LOWEST = 0.3
 
 MUTED = "0.5"
 
@@ -73,7 +77,7 @@ def require_matplotlib(caller: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ImportError(
-            f'{caller} needs matplotlib, which is not installed: pip install "trueline[plots]"'
+            f'{caller} needs matplotlib, which is not installed: pip install "matplotlib>=3.8"'
         ) from None
 
 
@@ -159,26 +163,43 @@ def legend(
 ) -> Legend:
     """Legend inside where there is room for it, below the x axis where there is not.
 
-    With `columns` it is always below, in so many columns where there is room for them.
+    With `columns` it is always below, in so many columns where there is room for them. Long
+    labels are broken or lose their middle; those of the handles stay whole.
     """
     if handles is None:
         handles = _series_first(ax)
     common: dict[str, Any] = {"handles": handles, "title": title, "alignment": "left"}
+    whole = [str(handle.get_label()) for handle in handles]
     if columns is None and not is_narrow(ax):
-        return ax.legend(loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2, **common)
+        size = _font("medium").get_size_in_points()
+        room = _INSIDE * _width_drawn(ax) - _BESIDES * size
+        labels = [fitted(label, room, "medium") for label in whole]
+        return ax.legend(
+            labels=labels,
+            loc="best",
+            framealpha=0.85,
+            edgecolor="none",
+            handlelength=2.2,
+            **common,
+        )
     from matplotlib.transforms import ScaledTranslation
 
     ax.set_anchor("S")  # or the layout forgets what lies below square axes
-    left = _LEFT if is_narrow(ax) else 0.0
+    left = min(_LEFT, max(_left_end(ax) - 2.0, 0.0)) if is_narrow(ax) else 0.0
     shift = ScaledTranslation(-left / 72.0, -_room_below(ax) / 72.0, ax.figure.dpi_scale_trans)
-    labels = [handle.get_label() for handle in handles]
-    return ax.legend(
+    room = 0.97 * _width_drawn(ax) + left
+    besides = (_HANDLE + _PAD + _GAP) * _font("small").get_size_in_points()
+    # Of several columns none takes all: one below the other they would take the axes' height.
+    widest = room if columns is None else _INSIDE * room
+    labels = [fitted(label, widest - besides) for label in whole]
+    below = ax.legend(
+        labels=labels,
         loc="upper left",
         bbox_to_anchor=(0.0, 0.0),
         bbox_transform=ax.transAxes + shift,
         borderaxespad=0.0,
         borderpad=0.0,
-        ncols=_columns_that_fit(0.97 * width_in_points(ax) + left, labels, columns or 1),
+        ncols=_columns_that_fit(room, labels, columns or 1),
         columnspacing=_GAP,
         handlelength=_HANDLE,
         handletextpad=_PAD,
@@ -187,6 +208,21 @@ def legend(
         title_fontsize="small",
         **common,
     )
+    _make_room(ax, below)
+    return below
+
+
+def _make_room(ax: Axes, legend: Legend) -> None:
+    """Raise the bottom of axes whose legend hangs out of a figure that has no layout to do so."""
+    from matplotlib.figure import Figure
+
+    figure = ax.figure
+    if not isinstance(figure, Figure) or figure.get_layout_engine() or len(figure.axes) > 1:
+        return
+    out = (2.0 * figure.dpi / 72.0 - legend.get_window_extent().y0) / figure.bbox.height
+    place = ax.get_position(original=True)
+    if 0.0 < out < place.height - _LOWEST:
+        ax.set_position((place.x0, place.y0 + out, place.width, place.height - out))
 
 
 def _series_first(ax: Axes) -> list[Any]:
@@ -197,18 +233,57 @@ def _series_first(ax: Axes) -> list[Any]:
 
 def _columns_that_fit(room: float, labels: list[str], most: int) -> int:
     """How many columns of a legend, filled one after the other, fit into so many points."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
-
-    font = FontProperties(size="small")
-    besides = (_HANDLE + _PAD + _GAP) * font.get_size_in_points()
-    widths = [TextPath((0, 0), label, prop=font).get_extents().width for label in labels]
+    besides = (_HANDLE + _PAD + _GAP) * _font("small").get_size_in_points()
+    widths = [text_width(label) for label in labels]
     for columns in range(most, 1, -1):
         rows = -(-len(labels) // columns)
         parts = [widths[i : i + rows] for i in range(0, len(labels), rows)]
         if sum(max(part) + besides for part in parts) <= room:
             return columns
     return 1
+
+
+def fitted(text: str, room: float, size: str = "small") -> str:
+    """Break a text into at most two lines of so many points; longer ones lose their middle.
+
+    Names often differ at their end, and what was measured stands there.
+    """
+    if text_width(text, size) <= room:
+        return text
+    words = text.split(" ")
+    for first in range(len(words) - 1, 0, -1):
+        head, tail = " ".join(words[:first]), " ".join(words[first:])
+        if text_width(head, size) <= room:
+            if text_width(tail, size) <= room:
+                return f"{head}\n{tail}"
+            break
+    most = len(text) // 2
+    head = next(
+        h for k in range(most, -1, -1) if _fits(h := text[:k].rstrip(" ,") + "…", room, size)
+    )
+    tail = next(t for k in range(most, -1, -1) if _fits(t := text[len(text) - k :], room, size))
+    # A whole word to begin with, if that costs less than a quarter of it.
+    _, space, rest = tail.partition(" ")
+    return f"{head}\n{rest if space and 4 * len(rest) > 3 * len(tail) else tail}"
+
+
+def _fits(text: str, room: float, size: str) -> bool:
+    return len(text) <= _SHORTEST or text_width(text, size) <= room
+
+
+def text_width(text: str, size: str = "small") -> float:
+    """Width of the longest line, in points."""
+    from matplotlib.textpath import TextPath
+
+    font = _font(size)
+    lines = text.split("\n")
+    return max(float(TextPath((0, 0), line, prop=font).get_extents().width) for line in lines)
+
+
+def _font(size: str) -> Any:
+    from matplotlib.font_manager import FontProperties
+
+    return FontProperties(size=size)
 
 
 def _room_below(ax: Axes) -> float:
@@ -231,6 +306,17 @@ def label_axes(ax: Axes, x: str, y: str | None = None) -> None:
 def width_in_points(ax: Axes) -> float:
     """Width of the axes."""
     return float(ax.get_window_extent().width / ax.figure.dpi * 72.0)
+
+
+def _width_drawn(ax: Axes) -> float:
+    """Width of the axes; that of square ones is known only when they are drawn."""
+    width = width_in_points(ax)
+    return width if ax.get_aspect() == "auto" else min(width, height_in_points(ax))
+
+
+def _left_end(ax: Axes) -> float:
+    """How far the axes are from the left of the figure, in points."""
+    return float(ax.get_window_extent().x0 / ax.figure.dpi * 72.0)
 
 
 def height_in_points(ax: Axes) -> float:

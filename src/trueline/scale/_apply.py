@@ -30,6 +30,7 @@ def apply_file(
     *,
     columns: Columns | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     coverage: Sequence[float] = (),
     quantiles: Sequence[float] = (),
     moments: bool = False,
@@ -55,6 +56,8 @@ def apply_file(
         Names of columns, where they are not those of the conventions. Outcomes are not needed.
     separator : str, optional
         Between the columns of a text file that is read.
+    decimal : {".", ","}, optional
+        Before the decimals of its numbers; by default a point.
     coverage : sequence of float, optional
         Probabilities of central intervals; 0.9 where neither quantiles nor moments are asked for.
     quantiles : sequence of float, optional
@@ -89,7 +92,7 @@ def apply_file(
     b,20,2,20
     <BLANKLINE>
     """
-    source = open_source(path, separator)
+    source = open_source(path, separator, decimal)
     layout = (columns or Columns()).find(source.names, file=source.path, y=False)
     return apply_source(
         recalibrator,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,6 +14,7 @@ from trueline._validation import FloatArray, all_finite
 from trueline.distributions import Distribution
 from trueline.scale._arrays import to_numpy
 from trueline.scale._columns import Layout
+from trueline.scale._decimals import COMMA, decimal_points, with_point
 from trueline.scale._errors import FileError, pyarrow
 from trueline.scale._once import warn
 from trueline.scale._source import Source, no_rows
@@ -32,6 +34,7 @@ class Chunk:
     start : int
         Number of rows before it.
     table : pyarrow.Table
+        Its numbers have decimal points, whatever they had in the file.
     forecast : list of (n,) arrays
         The columns of the forecast, checked; see ``dist``.
     y : (n,) array
@@ -102,7 +105,8 @@ def read_chunks(
             )
         y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
         groups = None if layout.group is None else reader.groups(layout.group)
-        yield Chunk(start, table, layout, forecast, y, weight, groups)
+        shown = decimal_points(table) if source.decimal == "," else table
+        yield Chunk(start, shown, layout, forecast, y, weight, groups)
         start += table.num_rows
         if progress is not None:
             progress(start, source.share())
@@ -177,6 +181,11 @@ class _Reader:
         import pyarrow.compute as pc
 
         pa = pyarrow()
+        if self.source.decimal == ",":
+            points = pc.match_substring(column, ".")
+            if pc.any(points).as_py():
+                self._raise_point(name, column, pc.index(points, value=True).as_py())
+            column = with_point(column)
         try:
             return column.cast(pa.float64())
         except pa.ArrowInvalid:
@@ -190,7 +199,25 @@ class _Reader:
         text = str(column[row])
         if text.lower() in _MISSING:
             self._raise_missing(name, row, text)
-        self.fail(name, row, f"found {_shortened(text)!r}", "a number", "Mend or drop that row")
+        mend = "Mend or drop that row"
+        if re.fullmatch(COMMA, text):
+            # A format with types keeps texts that look like numbers: those were written wrongly.
+            read = "" if self.source.typed else "read the file with --decimal ',', or "
+            mend = (
+                f"It looks like a decimal comma: {read}write it with decimal points (pandas reads "
+                f'commas with decimal=",")'
+            )
+        self.fail(name, row, f"found {_shortened(text)!r}", "a number", mend)
+
+    def _raise_point(self, name: str, column: Any, row: int) -> NoReturn:
+        """Refuse 1.234 beside decimal commas: it may be one thousand or one and a bit."""
+        self.fail(
+            name,
+            row,
+            f"found {_shortened(str(column[row]))!r}",
+            "a number with a decimal comma and no point",
+            "Leave out --decimal if it is a decimal point; take out the points between thousands",
+        )
 
     def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
         shown = f" ({text})" if text else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +20,7 @@ Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 _CENTRES = ("mean", "prediction")
 _OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
 _LEVEL = r"(0?\.\d+)"
+_PERCENT = r"(\d{1,2}(?:\.\d+)?)%?"
 # What scores a forecast of each kind has; see `Distribution.score_kind`.
 _SCORES = {
     "standardised": "forecasts with a mean and a standard deviation",
@@ -190,7 +192,7 @@ class _Search:
             f"{self.file} has no columns that look like a forecast; expected mean and std, or "
             f"q0.05, q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean "
             f"alone. Its columns are {listed(self.names)}. Name them with --mean and --std, "
-            f"--quantile-columns or --sample-columns."
+            f"--quantile-columns or --sample-columns.{self._percent_hint('q')}"
         )
 
     def _implied(self) -> Kind | None:
@@ -240,11 +242,13 @@ class _Search:
         if kind == "intervals":
             levels = self._interval_levels()
             self._check_pairs(levels)
-            self._at_least_two(list(levels), "end of an interval", "lower_0.9 and upper_0.9")
+            hint = self._percent_hint()
+            self._at_least_two(list(levels), "end of an interval", "lower_0.9 and upper_0.9", hint)
         else:
             prefix = self.asked.quantile_columns or "q"
             levels = self._levels(prefix)
-            self._at_least_two(list(levels), "quantile", f"{prefix}0.05, {prefix}0.5, ...")
+            such_as, hint = f"{prefix}0.05, {prefix}0.5, ...", self._percent_hint(prefix)
+            self._at_least_two(list(levels), "quantile", such_as, hint)
         ordered = sorted(levels, key=levels.__getitem__)
         for first, second in pairwise(ordered):
             if levels[first] == levels[second]:
@@ -297,11 +301,25 @@ class _Search:
         }
         return sorted(numbers, key=numbers.__getitem__)
 
-    def _at_least_two(self, columns: list[str], noun: str, such_as: str) -> None:
+    def _percent_hint(self, *prefixes: str) -> str:
+        """A hint at columns such as q5 and lower_90, which name percentages."""
+        found = {}
+        for prefix in (*prefixes, "lower_", "upper_"):
+            for name in self.names:
+                match = re.fullmatch(re.escape(prefix) + _PERCENT, name)
+                if match and 0 < float(match[1]) < 100:
+                    found[name] = f"{prefix}{float(match[1]) / 100:.10g}"
+        if not found:
+            return ""
+        old, new = (listed(names, most=3) for names in (found, found.values()))
+        noun = "a percentage" if len(found) == 1 else "percentages"
+        return f" {old} look{'s' if len(found) == 1 else ''} like {noun}; rename to {new}."
+
+    def _at_least_two(self, columns: list[str], noun: str, such_as: str, hint: str = "") -> None:
         if not columns:
             raise FileError(
                 f"{self.file} has no columns such as {such_as}; its columns are "
-                f"{listed(self.names)}."
+                f"{listed(self.names)}.{hint}"
             )
         if len(columns) < 2:
             raise FileError(
@@ -321,7 +339,7 @@ class _Search:
         hint = did_you_mean(name, self.names)
         usual = next((n for n in self.names if n.strip().lower() in (name, *_OUTCOMES)), None)
         if usual is not None and self.asked.y is None:
-            hint = f" Did you mean --y {usual}?"
+            hint = f" Did you mean --y {shlex.quote(usual)}?"
         raise FileError(
             f"{self.file} has no column {name!r} with the outcomes; its columns are "
             f"{listed(self.names)}. Name one with --y.{hint}"

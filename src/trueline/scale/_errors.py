@@ -35,7 +35,7 @@ def pyarrow() -> ModuleType:
         import pyarrow
     except ImportError:
         raise ImportError(
-            'files need pyarrow, which is not installed: pip install "trueline[cli]".'
+            'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
         ) from None
     module: ModuleType = pyarrow
     return module
@@ -47,6 +47,11 @@ def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
     same = [k for k in names if k.strip().lower() == name.strip().lower()]
     close = same or get_close_matches(name, names, n=1, cutoff=likeness)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number with its noun: 1 row, 2,000 rows."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listed(names: Iterable[str], most: int = 10) -> str:

@@ -83,6 +83,7 @@ def evaluate_file(
     *,
     columns: Columns | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     coverage: float = 0.9,
     random_state: RandomState = 0,
     progress: Progress | None = None,
@@ -105,6 +106,8 @@ def evaluate_file(
         result for each.
     separator : str, optional
         Between the columns of a text file.
+    decimal : {".", ","}, optional
+        Before the decimals of its numbers; by default a point.
     coverage : float, default 0.9
         Probability of the central interval to look at.
     random_state : None, int or numpy.random.Generator, default 0
@@ -127,7 +130,7 @@ def evaluate_file(
     >>> round(result.overall.crps, 6)
     0.590806
     """
-    source = open_source(path, separator)
+    source = open_source(path, separator, decimal)
     layout = (columns or Columns()).find(source.names, file=source.path)
     return evaluate_source(
         source,

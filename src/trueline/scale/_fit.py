@@ -36,6 +36,7 @@ def fit_file(
     *,
     columns: Columns | None = None,
     separator: str | None = None,
+    decimal: str | None = None,
     max_knots: int = MAX_KNOTS,
     progress: Progress | None = None,
 ) -> Recalibrator:
@@ -56,6 +57,8 @@ def fit_file(
         Names of columns, where they are not those of the conventions.
     separator : str, optional
         Between the columns of a text file.
+    decimal : {".", ","}, optional
+        Before the decimals of its numbers; by default a point.
     max_knots : int, default 100,000
         Scores to keep. The groups of a `Grouped` map share them, at least 500 each.
     progress : callable, optional
@@ -77,7 +80,7 @@ def fit_file(
     >>> R.scores_.values
     array([-1.,  2.,  5.])
     """
-    source = open_source(path, separator)
+    source = open_source(path, separator, decimal)
     layout = (columns or Columns()).find(source.names, file=source.path)
     return fit_source(source, layout, recalibrator, max_knots=max_knots, progress=progress)
 

@@ -23,6 +23,8 @@ _FEWEST_ROWS = 1 << 10
 _TEXT_BLOCK = 1 << 19
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+# What else is found between columns, as it is written in a shell.
+_BETWEEN = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 _ARROW = (".arrow", ".feather", ".ipc")
 _ARROW_FILE = b"ARROW1"  # what a file, unlike a stream, starts with
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -42,6 +44,8 @@ class Source(ABC):
         What the file says of itself, beside its columns.
     typed : bool
         Whether the format has types; text has none.
+    decimal : str
+        What stands before the decimals of numbers in text.
     """
 
     path: Path
@@ -49,6 +53,7 @@ class Source(ABC):
     rows = 0
     metadata: Any = None
     typed = True
+    decimal = "."
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
@@ -115,9 +120,12 @@ class _Text(Source):
 
     typed = False
 
-    def __init__(self, path: Path, separator: str, packed: str | None) -> None:
+    def __init__(self, path: Path, separator: str, packed: str | None, decimal: str) -> None:
         self.path = path
         self.separator = separator
+        self.decimal = decimal
+        if decimal not in (".", ","):
+            raise FileError(f"--decimal is {decimal!r}; expected ',' or '.'.")
         self._packed = packed
         self._file: IO[bytes] | None = None
         with self._explained():
@@ -130,18 +138,23 @@ class _Text(Source):
     def _check_header(self) -> None:
         if not _is_text(self.names):
             raise self._not_text(1)
-        if len(self.names) == 1 and self.separator == ",":
-            for other, shown in ((";", "';'"), ("\t", "tab")):
-                if other in self.names[0]:
-                    raise FileError(
-                        f"{self.path} has its columns separated by {shown}, not by commas. "
-                        f"Say so: --separator {shown}."
-                    )
+        if len(self.names) == 1:
+            self._check_separator(self.names[0])
         if all(_is_number(name) for name in self.names):
             raise FileError(
                 f"{self.path} starts with numbers; expected a first line with the names of the "
                 f"columns, such as y,mean,std."
             )
+
+    def _check_separator(self, header: str) -> None:
+        """Raise if what was read as one name is several, with something else between them."""
+        usual = {",": "commas", "\t": "tabs"}.get(self.separator, repr(self.separator))
+        for other, shown in _BETWEEN.items():
+            if other in header:
+                raise FileError(
+                    f"{self.path} has its columns separated by {shown}, not by {usual}. "
+                    f"Say so: --separator {shown}."
+                )
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -302,7 +315,9 @@ class _Arrow(Source):
         return f"row {row + 1}"
 
 
-def open_source(path: str | os.PathLike[str], separator: str | None = None) -> Source:
+def open_source(
+    path: str | os.PathLike[str], separator: str | None = None, decimal: str | None = None
+) -> Source:
     """Open a file by its ending; its header is read and checked.
 
     Parameters
@@ -312,6 +327,8 @@ def open_source(path: str | os.PathLike[str], separator: str | None = None) -> S
         ``.arrow`` or ``.feather``.
     separator : str, optional
         Between the columns of a text file; by default as its ending says.
+    decimal : {".", ","}, optional
+        Before the decimals of numbers in a text file; by default a point.
     """
     file = Path(path)
     try:
@@ -331,9 +348,10 @@ def open_source(path: str | os.PathLike[str], separator: str | None = None) -> S
         raise FileError(f"cannot read {file}: {error.strerror}.") from None
     source: Source
     if ending in SEPARATORS:
-        source = _Text(file, separator or SEPARATORS[ending], packed)
-    elif separator is not None:
-        raise FileError(f"{file} is no text file, so it has no --separator. Leave that out.")
+        source = _Text(file, separator or SEPARATORS[ending], packed, decimal or ".")
+    elif separator is not None or decimal is not None:
+        option = "--decimal" if separator is None else "--separator"
+        raise FileError(f"{file} is no text file, so it has no {option}. Leave that out.")
     elif ending == ".parquet":
         source = _Parquet(file)
     else:

@@ -13,7 +13,7 @@ from trueline._report import _svg as svg
 from trueline._report._columns import is_continuous
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, number, promise, tick_labels
+from trueline._report._numbers import count, counted, number, promise, tick_labels
 from trueline._report.plots._figure import LOW, dot_key, figure
 from trueline._validation import FloatArray
 from trueline.metrics._intervals import miss_rows
@@ -144,7 +144,7 @@ def _scale(outcomes: FloatArray, quantiles: Sequence[FloatArray]) -> svg.Axis:
 
 def _note(missed: NDArray[np.bool_], f: Measured) -> str:
     n, total = missed.size, f.rows.inside.size
-    rows = f"{count(n)} of {count(total)} rows, evenly spaced" if n < total else f"{count(n)} rows"
+    rows = f"{count(n)} of {count(total)} rows, evenly spaced" if n < total else counted(n, "row")
     expected = number((1.0 - f.facts.target) * n, 2)
     return f"{rows}: {count(missed.sum())} missed, {expected} expected."
 

@@ -9,9 +9,12 @@ import numpy as np
 from trueline._report import _svg as svg
 from trueline._report._markup import Markup
 from trueline._report._measure import Measured
-from trueline._report._numbers import percent, span
+from trueline._report._numbers import counted, percent, span
 from trueline._report.plots._figure import LOW, chance_key, figure
 
+# So many rows show departures from even that nobody would act on.
+_MANY_ROWS = 1_000
+_ROUNDING = 1e-9
 _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
@@ -60,11 +63,26 @@ def _drawing(f: Measured, highest: float) -> Markup:
 
 
 def _reading(f: Measured) -> str:
-    """What the shape says."""
+    """What the bars say, and the band."""
     if f.histogram.inside:
+        if f.facts.few_rows:
+            rows = counted(f.facts.rows, "row")
+            return f"Too few rows to tell: on {rows}, chance alone could make these bars."
         return "Even, up to chance, as it should be."
-    if f.facts.settled:
+    return _small_unevenness(f) if f.facts.settled else _shape(f)
+
+
+def _small_unevenness(f: Measured) -> str:
+    """Where bars leave the band, but the curve shows next to nothing."""
+    h = f.histogram
+    if f.facts.small and f.facts.rows >= _MANY_ROWS:
         return "Nearly even, as it should be."
+    out = int(((h.density < h.lower - _ROUNDING) | (h.density > h.upper + _ROUNDING)).sum())
+    lie = "lies" if out == 1 else "lie"
+    return f"Not quite even: {out} of {h.density.size} bars {lie} outside the grey band."
+
+
+def _shape(f: Measured) -> str:
     density = f.histogram.density
     quarter = density.size // 4
     left, right = density[:quarter].mean(), density[-quarter:].mean()

@@ -12,6 +12,7 @@ from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import number, percent, promise, tick_labels
 from trueline._report.plots._figure import TALL, figure, forecast_keys
+from trueline._validation import FloatArray
 
 # Widths that differ by more than this factor are drawn on a logarithmic axis.
 _LOG_FROM = 8.0
@@ -34,12 +35,17 @@ def widths(forecasts: Sequence[Measured], unit: str) -> Markup:
 
 
 def _axis(forecasts: Sequence[Measured]) -> svg.Axis:
-    ends = np.concatenate([np.append(f.widths.edges, f.widths.mean) for f in forecasts])
+    ends = np.concatenate([np.append(_edges(f), f.widths.mean) for f in forecasts])
     ends = ends[np.isfinite(ends)]
     low, high = float(ends.min()), float(ends.max())
     if low > 0 and high / low > _LOG_FROM:
         return svg.x_axis(low / 1.1, high * 1.1, logarithmic=True)
     return svg.x_axis(0.0, 1.05 * high or 1.0)
+
+
+def _edges(f: Measured) -> FloatArray:
+    """Ends of the bars; intervals without width have none."""
+    return f.widths.edges if f.widths.mean > 0 else np.zeros(0)
 
 
 def _drawing(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Markup:
@@ -49,12 +55,16 @@ def _drawing(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Markup:
     parts = [svg.frame(x, y, ticks, labels)]
     for f in forecasts:
         found = f.widths
-        a, b = svg.steps(found.edges, found.density / (found.density.max() or 1.0))
+        if _edges(f).size:
+            a, b = svg.steps(found.edges, found.density / (found.density.max() or 1.0))
+            shape = svg.path(x(a), y(b), f"fill line {f.slot}", closed=True)
+        else:  # one number a row: all widths are exactly 0
+            shape = svg.line(x.start, y.start, x.start, y.at(1.0), f"line {f.slot}")
         mean = x.at(found.mean) if np.isfinite(found.mean) else x.stop
         parts.append(
             tag(
                 "g",
-                svg.path(x(a), y(b), f"fill line {f.slot}", closed=True),
+                shape,
                 svg.line(mean, y.start, mean, y.stop, f"mean {f.slot}"),
                 svg.marker(f.slot, mean, y.stop),
                 class_=f"series {f.slot}",
