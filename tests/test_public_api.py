@@ -38,8 +38,10 @@ def test_every_name_in_all_exists_and_is_listed_once():
         assert getattr(tl, name).__name__ == name
 
 
-def test_dir_lists_all_and_the_version():
-    assert set(dir(tl)) == {*tl.__all__, "__version__"}
+def test_dir_lists_all_the_modules_and_the_version():
+    assert set(dir(tl)) == {*tl.__all__, *tl._MODULES, "__version__"}
+    for name in tl._MODULES:
+        assert getattr(tl, name).__name__ == f"trueline.{name}"
 
 
 def test_star_import_gives_what_all_says():
