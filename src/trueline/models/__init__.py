@@ -1,0 +1,20 @@
+"""Neural networks that forecast distributions, as scikit-learn estimators.
+
+They need torch: ``pip install "trueline[torch]"``. It is imported when a network is first trained.
+"""
+
+from trueline.models._concrete import ConcreteDropoutRegressor
+from trueline.models._dropout import DropoutRegressor
+from trueline.models._ensemble import DeepEnsembleRegressor
+from trueline.models._errors import DivergenceError
+from trueline.models._load import load
+from trueline.models._many import fit_many
+
+__all__ = [
+    "ConcreteDropoutRegressor",
+    "DeepEnsembleRegressor",
+    "DivergenceError",
+    "DropoutRegressor",
+    "fit_many",
+    "load",
+]

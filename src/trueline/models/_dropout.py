@@ -1,0 +1,197 @@
+"""Dropout as a Bayesian approximation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from trueline._validation import FloatArray
+from trueline.distributions import Normal
+from trueline.models._regressor import (
+    Job,
+    NetworkRegressor,
+    check_count,
+    check_number,
+    held_out_or_all,
+)
+from trueline.models._torch import core
+
+# Log of the variance of the noise, in units of that of the target, between which it is sought.
+_LOG_NOISE = (-20.0, 5.0)
+# Of a forecast, in units of the target's standard deviation: samples may all agree.
+_LEAST_SCALE = 1e-9
+
+
+class DropoutRegressor(NetworkRegressor):
+    """A network whose units are dropped at prediction too, so that its forecasts spread.
+
+    The forecast is the normal law with the mean and variance of `n_samples` networks thinned by
+    dropout (Gal and Ghahramani, 2016), plus, unless left out, the variance of the observation
+    noise. Each sample drops the same units in all rows, so a row's forecast does not depend on
+    the rows beside it. Kuleshov et al. use this network, without noise, in their Table 1.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default (128, 128)
+        Widths of the hidden layers.
+    dropout : float, default 0.5
+        Share of the units dropped after each hidden layer, in [0, 1).
+    activation : {"prelu", "relu", "silu", "tanh"}, default "prelu"
+    n_samples : int, default 100
+        Thinned networks a forecast is made of.
+    noise : "learned", None or float, default "learned"
+        The observation noise. "learned" is the one most likely on the rows held out from
+        training, given the spread of the samples; None leaves it out, as the paper does; a
+        number is its standard deviation in units of y.
+    learning_rate : float, default 1e-3
+        Of Adam.
+    batch_size : int, default 32
+    max_epochs : int, default 400
+    patience : int, default 30
+        Epochs without a smaller error on the rows held out after which training stops. The
+        weights of the best epoch are kept.
+    validation_fraction : float, default 0.1
+        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
+        training runs for `max_epochs`.
+    weight_decay : float, default 1e-4
+        Times the weights, added to the gradient of half the mean squared error.
+    device : str, default "cpu"
+        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
+    progress : bool, default False
+        Show on the standard error how far training is.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
+        repeat in any case.
+
+    Attributes
+    ----------
+    weights_ : dict of str to ndarray
+        The weights by name, float32, the network first.
+    noise_ : float
+        Standard deviation of the observation noise, in units of y.
+    n_epochs_ : (1,) ndarray
+        Epochs trained.
+    loss_ : (1,) ndarray
+        Half the mean squared error on the rows held out, in standardised units.
+    standardiser_ : object
+        Means and scales of features and target.
+    seed_ : int
+        What `random_state` came to.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Their names, if X had any.
+
+    References
+    ----------
+    Gal and Ghahramani, "Dropout as a Bayesian Approximation: Representing Model Uncertainty in
+    Deep Learning", ICML 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.models import DropoutRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2.0, 2.0, size=(300, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=300)
+    >>> model = DropoutRegressor(hidden=(32, 32), dropout=0.1, max_epochs=60, random_state=0)
+    >>> F = model.fit(X, y).predict_dist([[0.0], [1.5]])
+    >>> bool(np.all(np.abs(F.mean() - np.sin([0.0, 1.5])) < 0.2))
+    True
+    """
+
+    _n_outputs: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        hidden: Sequence[int] = (128, 128),
+        *,
+        dropout: float = 0.5,
+        activation: str = "prelu",
+        n_samples: int = 100,
+        noise: Any = "learned",
+        learning_rate: float = 1e-3,
+        batch_size: int = 32,
+        max_epochs: int = 400,
+        patience: int = 30,
+        validation_fraction: float = 0.1,
+        weight_decay: float = 1e-4,
+        device: str = "cpu",
+        progress: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden = hidden
+        self.dropout = dropout
+        self.activation = activation
+        self.n_samples = n_samples
+        self.noise = noise
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.weight_decay = weight_decay
+        self.device = device
+        self.progress = progress
+        self.random_state = random_state
+
+    def _check(self) -> None:
+        check_number(self, "weight_decay", least=0.0)
+        check_number(self, "dropout", least=0.0, below=1.0)
+        check_count(self, "n_samples")
+        if isinstance(self.noise, Real):
+            check_number(self, "noise", least=0.0)
+        elif not (self.noise is None or self.noise == "learned"):
+            raise ValueError(
+                f"noise is {self.noise!r}; expected 'learned', None, or a standard deviation in "
+                f"units of y."
+            )
+
+    def _choices(self) -> dict[str, Any]:
+        return {
+            "rates": (0.0, *[float(self.dropout)] * len(self.hidden)),
+            "weight_decay": float(self.weight_decay),
+        }
+
+    def _n_networks(self) -> int:
+        return 1
+
+    def _finish(self, job: Job) -> None:
+        if self.noise is None:
+            self.noise_ = 0.0
+        elif isinstance(self.noise, Real):
+            self.noise_ = float(self.noise)
+        else:
+            rows = held_out_or_all(job)
+            mean, var = self._moments(job.rows.X[rows].astype(np.float64))
+            weight = job.rows.weight[rows].astype(np.float64)
+            noise = likeliest_noise(np.square(job.rows.y[rows] - mean), var, weight)
+            self.noise_ = float(np.sqrt(noise)) * self.standardiser_.y_scale
+
+    def _moments(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the samples, in standardised units."""
+        recipe = self._recipe(self.n_features_in_)
+        moments = core("_prediction").moments
+        mean, var, _ = moments(recipe, self.weights_, Z, self.n_samples, self.seed_)
+        return mean, var
+
+    def predict_dist(self, X: Any) -> Normal:
+        mean, var = self._moments(self._features(X))
+        unit = self.standardiser_
+        noise = self.noise_ / unit.y_scale
+        scale = np.sqrt(np.maximum(var + noise**2, _LEAST_SCALE**2))
+        return Normal(unit.y_mean + unit.y_scale * mean, unit.y_scale * scale)
+
+
+def likeliest_noise(square: FloatArray, var: FloatArray, weight: FloatArray) -> float:
+    """Variance to add to some so that errors with these squares are likeliest under a normal."""
+
+    def loss(log_noise: float) -> float:
+        total = var + np.exp(log_noise)
+        return float(weight @ (np.log(total) + square / total))
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_NOISE, method="bounded").x))

@@ -1,0 +1,131 @@
+"""Stacks of independent networks of one shape, computed together.
+
+Every tensor has the member first: inputs are (K, rows, features), weights (K, in, out). Small
+networks one at a time leave a processor waiting for the next call; K at once share the calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from trueline.models._recipe import Recipe
+
+# Of the variance, in units of that of the target (Lakshminarayanan et al., section 2.2.1).
+LEAST_VARIANCE = 1e-6
+# softplus of this is 1: before any training the variance is that of the target.
+_UNIT = float(np.log(np.expm1(1.0)))
+# Temperature of the concrete relaxation, as in the code of its authors.
+_TEMPERATURE = 0.1
+
+_PLAIN: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "tanh": torch.tanh,
+    "silu": torch.nn.functional.silu,
+}
+
+
+class _PReLU(torch.autograd.Function):
+    """max(z, 0) + slope * min(z, 0), in fewer passes over memory than autograd would take."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, slope: Tensor) -> Tensor:
+        below = z.clamp(max=0.0)
+        ctx.save_for_backward(below, slope)
+        return torch.addcmul(z, below, slope - 1.0)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        (grad,) = grads
+        below, slope = ctx.saved_tensors
+        to_slope = torch.linalg.vecdot(grad.flatten(1), below.flatten(1)).view_as(slope)
+        # Where z was negative the sign is -1, which leaves grad * slope; where costs far more.
+        return torch.addcmul(grad, grad * torch.sign(below), 1.0 - slope), to_slope
+
+
+def activate(recipe: Recipe, z: Tensor, params: dict[str, Tensor], i: int) -> Tensor:
+    """Apply the activation of hidden layer i."""
+    if recipe.activation == "prelu":
+        result: Tensor = _PReLU.apply(z, params[f"slope{i}"])  # type: ignore[no-untyped-call]
+        return result
+    return _PLAIN[recipe.activation](z)
+
+
+def forward(
+    recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
+) -> Tensor:
+    """Outputs (K, rows, outputs) of K members, with a mask, if any, before every layer."""
+    h = x
+    for i, mask in enumerate(masks):
+        if mask is not None:
+            h = h * mask
+        h = torch.baddbmm(params[f"bias{i}"], h, params[f"weight{i}"])
+        if i < len(recipe.hidden):
+            h = activate(recipe, h, params, i)
+    return h
+
+
+def split(outputs: Tensor) -> tuple[Tensor, Tensor | None]:
+    """Mean and variance of a row, from the outputs; there may be no variance."""
+    if outputs.shape[-1] == 1:
+        return outputs[..., 0], None
+    return outputs[..., 0], softplus(outputs[..., 1]) + LEAST_VARIANCE
+
+
+def row_losses(outputs: Tensor, y: Tensor) -> Tensor:
+    """Half the squared error, or minus the log of the normal density up to a constant."""
+    mean, var = split(outputs)
+    square = torch.square(y - mean)
+    return 0.5 * square if var is None else 0.5 * (torch.log(var) + square / var)
+
+
+def initial(recipe: Recipe, seed: np.random.SeedSequence) -> dict[str, np.ndarray[Any, Any]]:
+    """Draw the weights of one member before training."""
+    rng = np.random.default_rng(seed)
+    rectified = recipe.activation in ("relu", "prelu", "silu")
+    weights: dict[str, np.ndarray[Any, Any]] = {}
+    for name, shape in recipe.shapes().items():
+        if name.startswith("weight"):
+            is_head = name == f"weight{len(recipe.hidden)}"
+            gain = 2.0 if rectified and not is_head else 1.0
+            value = rng.standard_normal(shape) * np.sqrt(gain / shape[0])
+        elif name.startswith("slope"):
+            value = np.full(shape, 0.25)
+        elif name == "rate_logits":
+            rates = np.array(recipe.rates)
+            value = np.log(rates) - np.log1p(-rates)
+        else:
+            value = np.zeros(shape)
+        weights[name] = value.astype(np.float32)
+    if recipe.n_outputs == 2:
+        head = len(recipe.hidden)
+        weights[f"weight{head}"][:, 1] *= 0.1
+        weights[f"bias{head}"][0, 1] = _UNIT
+    return weights
+
+
+def concrete_mask(logit: Tensor, noise: Tensor) -> Tensor:
+    """Relaxed masks, (K, rows, units), of rates that can be learned (Gal et al. 2017, eq. 5)."""
+    logit = logit[:, None, None]
+    # Beyond the clamp a mask is 0 or 1 to float32, and its gradient a subnormal number, with which
+    # a processor is a hundred times slower.
+    kept = torch.sigmoid(((logit + noise) * (-1.0 / _TEMPERATURE)).clamp(-20.0, 20.0))
+    return kept * (1.0 + torch.exp(logit))  # 1 / (1 - p)
+
+
+def concrete_penalty(recipe: Recipe, params: dict[str, Tensor], n: Tensor) -> Tensor:
+    """KL term of K members, a row of data (Gal et al. 2017, eqs. 3 and 4), shape (K,)."""
+    logits = params["rate_logits"]
+    rates = torch.sigmoid(logits)
+    entropy = -(rates * logits - softplus(logits))  # of a coin, in terms of its log odds
+    total = torch.zeros_like(n)
+    for i, units in enumerate(recipe.widths):
+        squares = torch.square(params[f"weight{i}"]).sum(dim=(1, 2))
+        prior = 0.5 * recipe.length_scale**2 * squares / (1.0 - rates[:, i])
+        total = total + prior - units * entropy[:, i]
+    return total / n

@@ -1,0 +1,316 @@
+"""What the networks have in common as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from trueline._validation import FloatArray, generator, weights as check_weights
+from trueline.distributions import Distribution
+from trueline.models._progress import training_progress
+from trueline.models._recipe import Member, Recipe, Rows, Standardiser, Trained, Weights, hold_out
+from trueline.models._torch import core
+
+# Networks in a stack: more gain no more, and masks drawn ahead would fill the memory.
+_STACK = 64
+
+ACTIVATIONS = ("prelu", "relu", "silu", "tanh")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One estimator with its rows, standardised, and the networks that it asks for."""
+
+    model: NetworkRegressor
+    recipe: Recipe
+    standardiser: Standardiser
+    rows: Rows
+    members: list[Member]
+    seed: int
+
+
+class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor made of one or more networks of one shape. Abstract."""
+
+    # Declared for type checkers; the constructors of the final classes set them.
+    hidden: Sequence[int]
+    activation: str
+    learning_rate: float
+    batch_size: int
+    max_epochs: int
+    patience: int
+    validation_fraction: float
+    device: str
+    progress: bool
+    random_state: Any
+
+    weights_: Weights
+    n_features_in_: int
+    _n_outputs: ClassVar[int]
+
+    # ---- what a final class says of itself ---------------------------------------------
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Check the parameters that only this class has."""
+
+    @abstractmethod
+    def _choices(self) -> dict[str, Any]:
+        """What this class puts in the recipe."""
+
+    @abstractmethod
+    def _n_networks(self) -> int:
+        """How many networks to train."""
+
+    @abstractmethod
+    def predict_dist(self, X: Any) -> Distribution:
+        """Forecast the distribution of the target.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        Distribution
+            One row a row of X. The same each time it is asked.
+        """
+
+    def _finish(self, job: Job) -> None:
+        """Learn what is left once the networks are trained."""
+
+    # ---- fit ---------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the network or networks.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+            Features; standardised inside.
+        y : (n,) array-like
+            Outcomes; standardised inside.
+        sample_weight : (n,) array-like, optional
+            Weights of rows in the loss, in what is standardised and in early stopping. Rows of
+            weight 0 are left out.
+
+        Returns
+        -------
+        self
+        """
+        fit_jobs([self._job(X, y, sample_weight)], progress=self.progress)
+        return self
+
+    def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Job:
+        """Check and standardise; nothing is trained yet."""
+        self._check_common()
+        self._check()
+        if y is None:
+            raise ValueError(
+                "requires y to be passed, but the target y is None; expected one outcome a row."
+            )
+        X, given = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        outcome: FloatArray = column_or_1d(given, dtype=np.float64, warn=True)
+        weight = check_weights(sample_weight, len(outcome))
+        if weight is None:
+            weight = np.ones(len(outcome))
+        else:
+            some = weight > 0
+            X, outcome, weight = X[some], outcome[some], weight[some] / weight[some].mean()
+        standardiser = Standardiser.fit(X, outcome, weight)
+        rows = Rows(
+            standardiser.features(X).astype(np.float32),
+            standardiser.target(outcome).astype(np.float32),
+            weight.astype(np.float32),
+        )
+        seed = _seed(self.random_state)
+        members = []
+        for sequence in np.random.SeedSequence(seed).spawn(self._n_networks()):
+            split, rest = sequence.spawn(2)
+            train, held_out = hold_out(len(outcome), self.validation_fraction, split)
+            members.append(Member(rows, train, held_out, rest))
+        return Job(self, self._recipe(X.shape[1]), standardiser, rows, members, seed)
+
+    def _recipe(self, n_features: int) -> Recipe:
+        hidden = tuple(int(width) for width in self.hidden)
+        common: dict[str, Any] = {
+            "rates": (0.0,) * (len(hidden) + 1),
+            "concrete": False,
+            "length_scale": 0.0,
+            "adversarial": 0.0,
+            "weight_decay": 0.0,
+        }
+        return Recipe(
+            n_features=n_features,
+            hidden=hidden,
+            n_outputs=self._n_outputs,
+            activation=self.activation,
+            learning_rate=float(self.learning_rate),
+            batch_size=int(self.batch_size),
+            max_epochs=int(self.max_epochs),
+            patience=int(self.patience),
+            device=str(self.device),
+            **{**common, **self._choices()},
+        )
+
+    def _learn(self, job: Job, trained: list[Trained]) -> None:
+        """Keep what came of a job."""
+        names = trained[0].weights
+        self.weights_ = {name: np.stack([t.weights[name] for t in trained]) for name in names}
+        self.n_epochs_ = np.array([t.n_epochs for t in trained])
+        self.loss_ = np.array([t.loss for t in trained])
+        self.standardiser_ = job.standardiser
+        self.seed_ = job.seed
+        self._finish(job)
+
+    def _check_common(self) -> None:
+        sizes = np.ndim(self.hidden) == 1 and len(self.hidden) > 0
+        if not sizes or not all(isinstance(n, Integral) and n > 0 for n in self.hidden):
+            raise ValueError(
+                f"hidden is {self.hidden!r}; expected the widths of one or more hidden layers, "
+                f"such as (128, 128)."
+            )
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; expected one of {ACTIVATIONS}.")
+        for name in ("batch_size", "max_epochs", "patience"):
+            check_count(self, name)
+        check_number(self, "learning_rate", above=0.0)
+        check_number(self, "validation_fraction", least=0.0, below=1.0)
+
+    # ---- predict -----------------------------------------------------------------------
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the means of the forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        ndarray, (n,)
+        """
+        return self.predict_dist(X).mean()
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[FloatArray, FloatArray]:
+        """Return central intervals of the forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        coverage : float, default 0.9
+            In (0, 1).
+
+        Returns
+        -------
+        lower, upper : ndarray, (n,)
+        """
+        return self.predict_dist(X).interval(coverage)
+
+    def predict_quantiles(self, X: Any, levels: ArrayLike) -> FloatArray:
+        """Return quantiles of the forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        levels : (m,) array-like or scalar
+            In (0, 1).
+
+        Returns
+        -------
+        ndarray, (n, m), or (n,) for a scalar
+        """
+        return self.predict_dist(X).ppf(levels)
+
+    def _features(self, X: Any) -> FloatArray:
+        """Check and standardise X."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.standardiser_.features(X)
+
+    # ---- files -------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a safetensors file: numbers and JSON, nothing to execute.
+
+        Read it again with `trueline.models.load`.
+
+        Parameters
+        ----------
+        path : path
+            Written whole or not at all.
+        """
+        check_is_fitted(self)
+        core("_persistence").dump(self, path)
+
+
+def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
+    """Train all networks of some jobs, those of equal recipe as one stack."""
+    train = core("_training").train
+    for recipe in dict.fromkeys(job.recipe for job in jobs):
+        alike = [job for job in jobs if job.recipe == recipe]
+        members = [member for job in alike for member in job.members]
+        label = type(alike[0].model).__name__
+        trained: list[Trained] = []
+        for start in range(0, len(members), _STACK):
+            stack = members[start : start + _STACK]
+            with training_progress(progress, label, len(stack)) as told:
+                trained += train(recipe, stack, told)
+        for job in alike:
+            mine, trained = trained[: len(job.members)], trained[len(job.members) :]
+            job.model._learn(job, mine)
+
+
+def check_count(model: Any, name: str) -> None:
+    """Raise unless a parameter is an integer above 0."""
+    value = getattr(model, name)
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected an integer above 0.")
+
+
+def check_number(
+    model: Any,
+    name: str,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Raise unless a parameter is a finite number within bounds."""
+    value = getattr(model, name)
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    number = number and bool(np.isfinite(float(value)))
+    bounds = [f"above {above:g}"] if above is not None else []
+    bounds += [f"of {least:g} or more"] if least is not None else []
+    bounds += [f"below {below:g}"] if below is not None else []
+    if (
+        not number
+        or (above is not None and not value > above)
+        or (least is not None and not value >= least)
+        or (below is not None and not value < below)
+    ):
+        raise ValueError(f"{name} is {value!r}; expected a number {' and '.join(bounds)}.")
+
+
+def _seed(random_state: Any) -> int:
+    """Turn any state into a number that can be kept, for a forecast repeats."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    return int(generator(random_state).integers(2**31))
+
+
+def held_out_or_all(job: Job, member: int = 0) -> NDArray[np.int64]:
+    """Rows that a network has not seen, or all of them where none were held out."""
+    chosen = job.members[member]
+    return chosen.held_out if len(chosen.held_out) else chosen.train

@@ -1,0 +1,345 @@
+"""Training of a stack: one optimiser, one batch of each member a step.
+
+Members never meet. Each has its own rows, its own batches, masks and first weights from its own
+seed, and its own early stopping; a member that is done leaves the stack. So a member learns the
+same, to the rounding of sums, whatever is stacked beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import logit
+from torch import Tensor
+
+from trueline.models._errors import DivergenceError
+from trueline.models._network import (
+    concrete_mask,
+    concrete_penalty,
+    forward,
+    initial,
+    row_losses,
+)
+from trueline.models._recipe import Member, Recipe, Rows, Trained
+
+# Steps whose masks are drawn at a time, and rows that are held out and evaluated at a time.
+_CHUNK = 16
+_BLOCK = 2048
+# The logit of a uniform number of 16 bits, by those bits.
+_LOGISTIC = logit((np.arange(65536) + 0.5) / 65536).astype(np.float32)
+# Rates of concrete dropout have far to go and one number a layer: they take longer steps.
+_RATES_FASTER = 10.0
+
+Progress = Callable[[int, int, int], None]
+
+
+class _Stack:
+    """Weights of K members in one vector, with views by name, their gradients, and Adam."""
+
+    def __init__(self, recipe: Recipe, members: Sequence[dict[str, Any]]) -> None:
+        self.recipe = recipe
+        self.shapes = recipe.shapes()
+        self.step = 0
+        parts = [np.stack([m[name] for m in members]).reshape(-1) for name in self.shapes]
+        values = torch.from_numpy(np.concatenate(parts)).to(recipe.device)
+        zeros = torch.zeros_like(values)
+        self._lay_out(len(members), values, zeros, zeros.clone())
+
+    def _lay_out(self, k: int, values: Tensor, first: Tensor, second: Tensor) -> None:
+        self.k = k
+        self.values, self.first, self.second = values, first, second
+        self.grads = torch.zeros_like(values)
+        self.params = self.views(values)
+        for name, grad in self.views(self.grads).items():
+            # Gradients are added to where the optimiser reads them.
+            self.params[name].requires_grad_().grad = grad
+        self.adam = self._optimiser()
+
+    def _optimiser(self) -> torch.optim.Adam:
+        """Adam on three stretches of the vector: the weights, biases and slopes, and rates."""
+        groups: list[dict[str, Any]] = [
+            {"prefix": "weight", "weight_decay": self.recipe.weight_decay},
+            {"prefix": ("bias", "slope")},
+            {"prefix": "rate", "lr": _RATES_FASTER * self.recipe.learning_rate},
+        ]
+        end = 0
+        for group in groups:
+            prefix = group.pop("prefix")
+            sizes = [math.prod(s) for name, s in self.shapes.items() if name.startswith(prefix)]
+            start, end = end, end + self.k * sum(sizes)
+            group["params"] = [self.values[start:end]]
+            group["params"][0].grad = self.grads[start:end]
+            group["state"] = (start, end)
+        spans = [group.pop("state") for group in groups]
+        used = [(g, span) for g, span in zip(groups, spans, strict=True) if span[1] > span[0]]
+        # Fused, the whole step is one pass over the vector.
+        adam = torch.optim.Adam(
+            [group for group, _ in used], lr=self.recipe.learning_rate, fused=True
+        )
+        for group, (start, end) in used:
+            adam.state[group["params"][0]] = {
+                "step": torch.tensor(float(self.step), device=self.recipe.device),
+                "exp_avg": self.first[start:end],
+                "exp_avg_sq": self.second[start:end],
+            }
+        return adam
+
+    def views(self, vector: Tensor) -> dict[str, Tensor]:
+        """Views of a vector of all weights, by name, member first."""
+        sizes = [self.k * math.prod(shape) for shape in self.shapes.values()]
+        named = zip(self.shapes.items(), torch.split(vector, sizes), strict=True)
+        return {name: part.view(self.k, *shape) for (name, shape), part in named}
+
+    def keep(self, rows: NDArray[np.int64]) -> None:
+        """Let all other members go."""
+        taken = torch.from_numpy(rows).to(self.recipe.device)
+        parts = [
+            torch.cat([view[taken].reshape(-1) for view in self.views(vector).values()])
+            for vector in (self.values, self.first, self.second)
+        ]
+        self._lay_out(len(rows), *parts)
+
+    def update(self) -> None:
+        """Take one step of Adam."""
+        self.step += 1
+        self.adam.step()
+        self.grads.zero_()
+
+
+class _Runner:
+    """One member on its way: where it is in its epoch, and the best it has been."""
+
+    def __init__(self, place: int, member: Member, start: int, batch_size: int) -> None:
+        self.place = place
+        self.seed, shuffle, masks = member.seed.spawn(3)
+        self.shuffle = np.random.Generator(np.random.SFC64(shuffle))
+        self.masks = np.random.Generator(np.random.SFC64(masks))
+        self.train = member.train + start
+        self.held_out = member.held_out + start
+        self.batch = min(batch_size, len(self.train))
+        self.epoch_steps = -(-len(self.train) // self.batch)
+        self.done_steps = 0
+        self.n_epochs = 0
+        self.best = math.inf
+        self.best_epoch = 0
+        self.weights: dict[str, NDArray[np.float32]] = {}
+
+    def fill_epoch(self, batches: NDArray[np.int64]) -> None:
+        """Write the batches of the next epoch, (steps, rows); -1 fills the last one up."""
+        order = np.full(self.epoch_steps * self.batch, -1)
+        order[: len(self.train)] = self.shuffle.permutation(self.train)
+        batches[:, : self.batch] = order.reshape(self.epoch_steps, self.batch)
+
+
+class Trainer:
+    """Trains members of one recipe together."""
+
+    def __init__(self, recipe: Recipe, members: Sequence[Member]) -> None:
+        self.recipe = recipe
+        starts: dict[int, int] = {}
+        shared: list[Rows] = []
+        n = 0
+        for member in members:
+            if id(member.rows) not in starts:
+                starts[id(member.rows)] = n
+                shared.append(member.rows)
+                n += len(member.rows)
+        self.X, self.y, self.weight = (
+            torch.from_numpy(np.concatenate([getattr(rows, name) for rows in shared])).to(
+                recipe.device
+            )
+            for name in ("X", "y", "weight")
+        )
+        self.runners = [
+            _Runner(i, member, starts[id(member.rows)], recipe.batch_size)
+            for i, member in enumerate(members)
+        ]
+        self.sites = [i for i, rate in enumerate(recipe.rates) if recipe.concrete or rate > 0]
+        self.batch = max(runner.batch for runner in self.runners)
+        self.stack = _Stack(recipe, [initial(recipe, runner.seed) for runner in self.runners])
+
+    def run(self, progress: Progress | None = None) -> list[Trained]:
+        """Train until every member has stopped."""
+        everyone = list(self.runners)
+        total = len(everyone)
+        self._begin()
+        while self.runners:
+            losses = self._step()
+            self.running += losses
+            ended = [i for i, r in enumerate(self.runners) if r.done_steps == r.epoch_steps]
+            if ended:
+                self._end_epoch(ended)
+                if progress is not None:
+                    epoch = max(r.n_epochs for r in everyone)
+                    progress(epoch, self.recipe.max_epochs, total - len(self.runners))
+        return [Trained(r.weights, r.n_epochs, r.best) for r in everyone]
+
+    # ---- what a stack of these members needs -------------------------------------------
+
+    def _begin(self) -> None:
+        """Make room for the members there are; masks and batches under way are lost."""
+        k = len(self.runners)
+        longest = max(runner.epoch_steps for runner in self.runners)
+        self.order = np.full((k, longest, self.batch), -1)
+        self.running = torch.zeros(k, device=self.recipe.device)
+        self.noise = {
+            i: np.zeros((_CHUNK, k, self.batch, self.recipe.widths[i]), dtype=np.float32)
+            for i in self.sites
+        }
+        self.counts = torch.tensor(
+            [float(len(r.train)) for r in self.runners], device=self.recipe.device
+        )
+
+    def _leave(self, gone: set[int]) -> None:
+        rows = np.array([i for i in range(len(self.runners)) if i not in gone], dtype=np.int64)
+        self.runners = [self.runners[i] for i in rows]
+        if self.runners:
+            order, running, noise = self.order, self.running, self.noise
+            self._begin()
+            self.order[:] = order[rows, : self.order.shape[1]]
+            self.running[:] = running[torch.from_numpy(rows)]
+            for i in self.sites:
+                self.noise[i][:] = noise[i][:, rows]
+            self.stack.keep(rows)
+
+    # ---- one step ----------------------------------------------------------------------
+
+    def _step(self) -> Tensor:
+        recipe, stack = self.recipe, self.stack
+        index = np.empty((len(self.runners), self.batch), dtype=np.int64)
+        for i, runner in enumerate(self.runners):
+            if runner.done_steps == 0:
+                runner.fill_epoch(self.order[i, : runner.epoch_steps])
+            index[i] = self.order[i, runner.done_steps]
+            runner.done_steps += 1
+        x, y, weight = self._rows(index)
+        masks = self._masks()
+        share = weight / weight.sum(dim=1, keepdim=True)
+        if recipe.adversarial:
+            x.requires_grad_()
+        loss = (share * row_losses(forward(recipe, stack.params, x, masks), y)).sum(dim=1)
+        if recipe.adversarial:
+            # The fast gradient sign method, and the average of both losses.
+            (slope,) = torch.autograd.grad(loss.sum(), x, retain_graph=True)
+            worse = x.detach() + recipe.adversarial * torch.sign(slope)
+            again = row_losses(forward(recipe, stack.params, worse, masks), y)
+            loss = 0.5 * (loss + (share * again).sum(dim=1))
+        objective = loss
+        if recipe.concrete:
+            objective = loss + concrete_penalty(recipe, stack.params, self.counts)
+        objective.sum().backward()  # type: ignore[no-untyped-call]
+        stack.update()
+        return loss.detach()
+
+    def _rows(self, index: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows of a batch, (K, rows, ...); those that only fill it up weigh nothing."""
+        there = torch.from_numpy(index >= 0).to(self.recipe.device)
+        flat = torch.from_numpy(np.maximum(index, 0).reshape(-1)).to(self.recipe.device)
+        x = self.X.index_select(0, flat).view(*index.shape, -1)
+        y = self.y.index_select(0, flat).view(index.shape)
+        weight = self.weight.index_select(0, flat).view(index.shape)
+        return x, y, weight * there
+
+    def _masks(self) -> list[Tensor | None]:
+        """Masks of this step, one before every layer that has dropout."""
+        now = self.stack.step % _CHUNK
+        if now == 0:
+            self._draw()
+        masks: list[Tensor | None] = [None] * len(self.recipe.widths)
+        for i in self.sites:
+            noise = torch.from_numpy(self.noise[i][now]).to(self.recipe.device)
+            if self.recipe.concrete:
+                noise = concrete_mask(self.stack.params["rate_logits"][:, i], noise)
+            masks[i] = noise
+        return masks
+
+    def _draw(self) -> None:
+        """Draw masks, or the noise that makes concrete ones, of the next steps."""
+        for i in self.sites:
+            kept = max(1, round((1.0 - self.recipe.rates[i]) * 65536))
+            for j, runner in enumerate(self.runners):
+                shape = (_CHUNK, runner.batch, self.recipe.widths[i])
+                drawn = np.frombuffer(runner.masks.bytes(2 * math.prod(shape)), dtype=np.uint16)
+                bits, out = drawn.reshape(shape), self.noise[i][:, j, : runner.batch]
+                if self.recipe.concrete:
+                    out[:] = _LOGISTIC[bits]
+                else:
+                    np.multiply(bits < kept, np.float32(65536 / kept), out=out)
+
+    # ---- the end of an epoch -----------------------------------------------------------
+
+    def _end_epoch(self, ended: list[int]) -> None:
+        means = self.running.cpu().numpy()
+        held_out = [i for i in ended if len(self.runners[i].held_out)]
+        losses = dict(zip(held_out, self._evaluate(held_out), strict=True))
+        better: list[int] = []
+        gone: set[int] = set()
+        for i in ended:
+            runner = self.runners[i]
+            loss = losses.get(i, float(means[i]) / runner.epoch_steps)
+            if not (math.isfinite(loss) and math.isfinite(means[i])):
+                self._raise_diverged(runner, loss)
+            runner.done_steps = 0
+            runner.n_epochs += 1
+            # Without rows to tell a better epoch, the last one is taken.
+            if loss < runner.best or i not in losses:
+                runner.best, runner.best_epoch = loss, runner.n_epochs
+                better.append(i)
+            waited = runner.n_epochs - runner.best_epoch
+            if runner.n_epochs == self.recipe.max_epochs or waited >= self.recipe.patience:
+                gone.add(i)
+            self.running[i] = 0.0
+        # Without rows held out, only the last weights count.
+        self._keep_best([i for i in better if i in losses or i in gone])
+        if gone:
+            self._leave(gone)
+
+    def _keep_best(self, better: list[int]) -> None:
+        if better:
+            for name, view in self.stack.params.items():
+                values = view.detach()[torch.tensor(better)].cpu().numpy()
+                for i, value in zip(better, values, strict=True):
+                    self.runners[i].weights[name] = value
+
+    @torch.no_grad()
+    def _evaluate(self, which: list[int]) -> list[float]:
+        """Mean loss on the rows held out, without dropout."""
+        if not which:
+            return []
+        params: dict[str, Tensor] = self.stack.params
+        if len(which) < len(self.runners):
+            params = {name: view[torch.tensor(which)] for name, view in params.items()}
+        most = max(len(self.runners[i].held_out) for i in which)
+        index = np.full((len(which), most), -1)
+        for row, i in zip(index, which, strict=True):
+            row[: len(self.runners[i].held_out)] = self.runners[i].held_out
+        total = torch.zeros(len(which), dtype=torch.float64, device=self.recipe.device)
+        weights = torch.zeros_like(total)
+        for start in range(0, most, _BLOCK):
+            x, y, weight = self._rows(index[:, start : start + _BLOCK])
+            losses = row_losses(
+                forward(self.recipe, params, x, [None] * len(self.recipe.widths)), y
+            )
+            total += (weight * losses).sum(dim=1)
+            weights += weight.sum(dim=1)
+        return (total / weights).tolist()
+
+    def _raise_diverged(self, runner: _Runner, loss: float) -> None:
+        raise DivergenceError(
+            f"the loss of network {runner.place} is {loss} in epoch {runner.n_epochs + 1}; "
+            f"expected a finite number. Lower learning_rate, {self.recipe.learning_rate:g}, for "
+            f"instance to {self.recipe.learning_rate / 10:g}, and look for outliers in X and y: "
+            f"both are standardised, so a few huge values leave the rest all alike."
+        )
+
+
+def train(
+    recipe: Recipe, members: Sequence[Member], progress: Progress | None = None
+) -> list[Trained]:
+    """Train members of one recipe together; results in their order."""
+    return Trainer(recipe, members).run(progress)
