@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from league import LEVELS, MODELS, RECIPES, check_output, made_by, mean_pinball, split, write
+from league import LEVELS, MODELS, RECIPES, check_output, made_by, mean_pinball, split
 
 import trueline as tl
+from trueline._files import write_text
 
 SEEDS = 5
 DRAWS = (np.arange(199) + 0.5) / 199
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     print(f"\n{text}", end="")
     if options.output is not None:
-        write(options.output, text)
+        write_text(options.output, text)
 
 
 if __name__ == "__main__":

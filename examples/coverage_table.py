@@ -37,7 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from league import LARGE, SETS as UCI, check_output, load, made_by, write
+from league import LARGE, SETS as UCI, check_output, load, made_by
 from scipy.stats import betabinom
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -49,6 +49,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
+from trueline._files import write_text
 from trueline.estimators import CalibratedRegressor
 
 COVERAGES = (0.5, 0.8, 0.9, 0.95)
@@ -411,7 +412,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print()
     print(text, end="")
     if options.output is not None:
-        write(options.output, text)
+        write_text(options.output, text)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ import os
 import platform
 import shlex
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -35,6 +34,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
+from trueline._files import write_text
 from trueline.estimators import CalibratedRegressor
 
 SETS = ("mpg", "auto", "crime", "kinematics", "stocks", "cpu", "bank", "wine")
@@ -257,19 +257,6 @@ def check_output(parser: argparse.ArgumentParser, path: Path | None) -> None:
         parser.error(f"--output {path}: its folder is not there; make it first.")
 
 
-def write(path: Path, text: str) -> None:
-    """Write the file whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(0o644)  # mkstemp makes it private
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the options, measure, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -296,7 +283,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command += [] if options.models == list(MODELS) else ["--models", *options.models]
         sets_table = by_set(results, options.models)
         page = f"# The league table\n\n{made_by(command)}\n\n```text\n{text}\n```\n\n{sets_table}"
-        write(options.output, page)
+        write_text(options.output, page)
 
 
 if __name__ == "__main__":

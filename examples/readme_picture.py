@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import trueline as tl
+from trueline._files import whole_file
 from trueline.demo import SPLITS, Split, compare, most_typical, split
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -113,18 +114,14 @@ def draw_intervals(ax: Any, shown: Split, name: str, colour: str) -> None:
 
 
 def write(figure: Any, path: Path) -> None:
-    """Write the whole file or none; a palette makes it a third of the size."""
+    """Write the picture; a palette makes it a third of the size."""
     from PIL import Image
 
     drawn = io.BytesIO()
     figure.savefig(drawn, format="png", dpi=DPI, metadata={"Software": None})
     picture = Image.open(drawn).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    draft = path.with_name(f".{path.name}")
-    try:
-        picture.save(draft, format="png", optimize=True)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        picture.save(file, format="png", optimize=True)
 
 
 def main(arguments: list[str]) -> None:

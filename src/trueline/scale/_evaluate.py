@@ -53,7 +53,7 @@ class GroupEvaluation:
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """Result of `evaluate_file`.
+    r"""Result of `evaluate_file`.
 
     Attributes
     ----------
@@ -67,9 +67,14 @@ class FileEvaluation:
 
     Examples
     --------
-    >>> from trueline.scale import FileEvaluation
-    >>> FileEvaluation.__dataclass_fields__.keys()
-    dict_keys(['overall', 'groups', 'exact'])
+    >>> import pathlib, tempfile
+    >>> from trueline.scale import evaluate_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "forecasts.csv"
+    ...     _ = file.write_text("y,mean,std\n1.5,1,1\n3,2,1\n2,3,1\n")
+    ...     found = evaluate_file(file)
+    >>> found.overall.n, found.overall.coverage, found.groups, found.exact
+    (3, 1.0, {}, True)
     """
 
     overall: Evaluation
