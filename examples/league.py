@@ -1,6 +1,6 @@
 """The league table: how sharp calibrated forecasts are on the eight UCI sets.
 
-    TRUELINE_DATA=folder python examples/league.py            # all of it; an hour on one core
+    TRUELINE_DATA=folder python examples/league.py            # all of it; half an hour on one core
     TRUELINE_DATA=folder python examples/league.py --quick    # small sets, one split each
 
 The folder holds ``uci/<set>.csv``, with a header and the target last. Random 25% test splits,
@@ -96,14 +96,13 @@ class Result:
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return features and target of a set."""
-    folder = os.environ.get("TRUELINE_DATA")
-    if folder is None:
+    if "TRUELINE_DATA" not in os.environ:
         sys.exit("TRUELINE_DATA is not set; expected the folder that holds uci/mpg.csv and others.")
-    file = Path(folder) / "uci" / f"{name}.csv"
-    if not file.exists():
-        sys.exit(f"{file} is not there; expected a CSV file with a header and the target last.")
-    table = np.loadtxt(file, delimiter=",", skiprows=1)
-    return table[:, :-1], table[:, -1]
+    try:
+        data = tl.datasets.load(name)
+    except tl.datasets.DatasetError as error:
+        sys.exit(str(error))
+    return data.X, data.y
 
 
 def mean_pinball(y: np.ndarray, quantiles: np.ndarray) -> float:

@@ -173,13 +173,6 @@ def test_sets_that_are_not_there_are_left_out(example, capsys, monkeypatch, tmp_
     assert "cpu is left out" in capsys.readouterr().out
 
 
-def test_a_file_is_written_whole_or_not_at_all(example, tmp_path):
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(OSError):  # noqa: PT011 which one depends on the system
-        example.write(tmp_path / "taken", "text")
-    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
-
-
 def test_two_at_a_time_is_the_same_table(example, capsys):
     arguments = ["--quick", "--ways", "frozen", "--bases", "LinearRegression"]
     arguments += ["--sets", "diabetes", "counts"]

@@ -65,11 +65,56 @@ class Fold(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The rows of all folds in order, their forecasts, and where in them those of each fold are."""
+    """The rows of all folds in order, their forecasts, and where in them those of each fold are.
+
+    A row in several test sets is there as often. ``once`` has each row one time, ``first`` is
+    where it is for the first time, and ``which`` says of each forecast which of those it is of.
+    """
 
     rows: Rows
     dist: Distribution
     places: list[Rows]
+    once: Rows
+    first: Rows
+    which: Rows
+
+    def weights(self, sample_weight: FloatArray | None) -> FloatArray | None:
+        """Weights of the forecasts: a row that was forecast k times counts once in all."""
+        times = np.bincount(self.which)[self.which]
+        if sample_weight is None:
+            return None if times.max() == 1 else 1.0 / times
+        return sample_weight[self.rows] / times
+
+
+@dataclass(frozen=True)
+class Training:
+    """An estimator, and the rows to fit copies of it on."""
+
+    estimator: Any
+    X: Any
+    y: FloatArray
+    forecast: Forecaster
+    fit_params: dict[str, Any]
+    n_jobs: int | None
+
+    def whole(self) -> Any:
+        """Fit a copy on all rows, unless it is frozen."""
+        if isinstance(self.estimator, FrozenEstimator):
+            return self.estimator
+        return clone(self.estimator).fit(self.X, self.y, **self.fit_params)
+
+    def folds(self, splits: Sequence[Split], *, keep: bool = False) -> list[Fold]:
+        """Fit a copy a fold and forecast what it has not seen; keep the copies only if asked."""
+        parallel = Parallel(n_jobs=self.n_jobs)
+        done = parallel(delayed(self._fold)(*split, keep) for split in splits)
+        return [
+            Fold(test, dist, model) for (_, test), (dist, model) in zip(splits, done, strict=True)
+        ]
+
+    def _fold(self, train: Rows, test: Rows, keep: bool) -> tuple[Distribution, Any]:
+        params = _check_method_params(self.X, params=self.fit_params, indices=train)
+        model = clone(self.estimator).fit(_safe_indexing(self.X, train), self.y[train], **params)
+        return self.forecast(model, _safe_indexing(self.X, test)), model if keep else None
 
 
 def make_splits(cv: Any, X: Any, y: FloatArray, params: dict[str, Any], seed: int) -> list[Split]:
@@ -104,41 +149,6 @@ def _rows(index: Any) -> Rows:
     return np.flatnonzero(a) if a.dtype == bool else a.astype(np.intp)
 
 
-def forecast_folds(
-    estimator: Any,
-    X: Any,
-    y: FloatArray,
-    splits: Sequence[Split],
-    forecast: Forecaster,
-    fit_params: dict[str, Any],
-    *,
-    n_jobs: int | None,
-    keep: bool,
-) -> list[Fold]:
-    """Fit a copy of the estimator a fold; keep the copies only if asked."""
-    parallel = Parallel(n_jobs=n_jobs)
-    done = parallel(
-        delayed(_forecast_fold)(clone(estimator), X, y, split, forecast, fit_params, keep)
-        for split in splits
-    )
-    return [Fold(test, dist, model) for (_, test), (dist, model) in zip(splits, done, strict=True)]
-
-
-def _forecast_fold(
-    model: Any,
-    X: Any,
-    y: FloatArray,
-    split: Split,
-    forecast: Forecaster,
-    fit_params: dict[str, Any],
-    keep: bool,
-) -> tuple[Distribution, Any]:
-    train, test = split
-    params = _check_method_params(X, params=fit_params, indices=train)
-    model.fit(_safe_indexing(X, train), y[train], **params)
-    return forecast(model, _safe_indexing(X, test)), model if keep else None
-
-
 def pool(folds: Sequence[Fold]) -> Pool:
     """Bring the rows of the folds together."""
     rows = np.concatenate([fold.rows for fold in folds])
@@ -146,7 +156,9 @@ def pool(folds: Sequence[Fold]) -> Pool:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     places = np.split(place, np.cumsum([len(fold.rows) for fold in folds])[:-1])
-    return Pool(rows[order], stack([fold.dist for fold in folds], places), places)
+    dist = stack([fold.dist for fold in folds], places)
+    once, first, which = np.unique(rows[order], return_index=True, return_inverse=True)
+    return Pool(rows[order], dist, places, once, first, which)
 
 
 def stack(parts: Sequence[Distribution], places: Sequence[Rows]) -> Distribution:

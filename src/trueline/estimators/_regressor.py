@@ -15,7 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils import Bunch, _safe_indexing, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
 from trueline.distributions import Distribution, Mixture, Normal
@@ -30,15 +30,16 @@ from trueline.estimators._checks import (
 from trueline.estimators._crossfit import (
     Fold,
     Forecaster,
+    Pool,
     Rows,
     Split,
-    forecast_folds,
+    Training,
     make_splits,
     pool,
 )
 from trueline.estimators._frames import check_container, container_of, framed
 from trueline.estimators._predictive import current_readers, leaves_out_noise
-from trueline.estimators._shrinkage import ensemble_factor, refit_factor, thinned_splits
+from trueline.estimators._shrinkage import find_shrinkage, shrunk
 from trueline.recalibration import Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large
@@ -203,136 +204,121 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         routed = self._route(sample_weight, groups, fit_params)
         for name in _LEARNED:
             self.__dict__.pop(name, None)
+        self.scale_: Any = None
 
         seed = _seed(self.random_state)
         recalibrator = self._seeded(recalibrator, seed)
         base = self._seeded_estimator(seed)
-        fit_params = routed.estimator.fit
+        forecast = Forecaster(self.dist, current_readers())
+        training = Training(base, X, y, forecast, routed.estimator.fit, self.n_jobs)
         splits = None
         if not (isinstance(base, FrozenEstimator) or is_train(self.cv)):
             splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
-        folds, models = self._forecast(base, X, y, splits, fit_params)
-        rows, dist, places = pool(folds)
-        self._least_scale = 0.0
-        if type(dist) is Normal and self.dist is None and leaves_out_noise(models[0], X[:1]):
-            self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
-        dist = self._with_least_scale(dist)
-
-        weight = _pooled_weights(rows, sample_weight)
-        # A row in several test sets is learned from once: else what is learned of it without
-        # itself would have seen it all the same.
-        rows_once, first, which = np.unique(rows, return_index=True, return_inverse=True)
-        x_once = X if len(rows_once) == len(y) else _safe_indexing(X, rows_once)
-        self.scale_ = None
+        folds, models = self._forecast(training, splits)
+        pooled = pool(folds)
+        self._find_least_scale(pooled.dist, models[0], X)
+        pooled = pooled._replace(dist=self._with_least_scale(pooled.dist))
         # A map that depends on x needs no width that does, and is calibrated better without.
         by_map = isinstance(self.scale_estimator, str) and _method.takes_features(recalibrator)
         if self.scale_estimator is not None and not by_map:
-            from trueline.estimators._scale import learn_scale_once
-
-            self.scale_, dist = learn_scale_once(
-                self.scale_estimator,
-                x_once,
-                y[rows_once],
-                dist,
-                _at(sample_weight, rows_once),
-                seed,
-                repeats=(first, which),
+            pooled = pooled._replace(dist=self._learn_scale(X, y, pooled, sample_weight, seed))
+        self.shrinkage_ = 1.0
+        if splits is not None:
+            self.shrinkage_ = find_shrinkage(
+                training,
+                splits,
+                pooled.dist,
+                lambda dist, rows: self._with_honest_scale(X, dist, rows),
+                sample_weight,
+                ensemble=self.ensemble,
             )
-
-        self.shrinkage_ = self._shrinkage(base, X, y, dist, splits, fit_params, weight)
-        outcomes = _shrunk(y[rows], dist, self.shrinkage_)
+        outcomes = shrunk(y[pooled.rows], pooled.dist, self.shrinkage_)
         if self.ensemble:
             self.estimators_ = models
             self.recalibrators_ = [
                 _method.fit(
                     clone(recalibrator),
                     outcomes[place],
-                    dist._take(place),
+                    pooled.dist._take(place),
                     _at(sample_weight, fold.rows),
                     _at(groups, fold.rows),
                     _safe_indexing(X, fold.rows),
                 )
-                for fold, place in zip(folds, places, strict=True)
+                for fold, place in zip(folds, pooled.places, strict=True)
             ]
         else:
             self.estimator_ = models[0]
-            if _method.takes_features(recalibrator):
-                outcomes, dist, rows = outcomes[first], dist._take(first), rows_once
-                weight = _at(sample_weight, rows)
-            self.recalibrator_ = _method.fit(
-                recalibrator, outcomes, dist, weight, _at(groups, rows), x_once
+            self.recalibrator_ = self._fit_map(
+                recalibrator, X, outcomes, pooled, sample_weight, groups
             )
         self._take_features_of(models[0])
         return self
 
     def _forecast(
-        self,
-        base: Any,
-        X: Any,
-        y: FloatArray,
-        splits: list[Split] | None,
-        fit_params: dict[str, Any],
+        self, training: Training, splits: list[Split] | None
     ) -> tuple[list[Fold], list[Any]]:
         """Return forecasts of rows to calibrate on, and the models to predict with."""
-        if splits is None:
-            model = base if isinstance(base, FrozenEstimator) else base.fit(X, y, **fit_params)
-            return [Fold(np.arange(len(y)), self._forecaster()(model, X), model)], [model]
-        folds = self._forecast_folds(base, X, y, splits, fit_params, keep=self.ensemble)
-        if self.ensemble:
+        if splits is not None and self.ensemble:
+            folds = training.folds(splits, keep=True)
             return folds, [fold.model for fold in folds]
-        return folds, [clone(base).fit(X, y, **fit_params)]
+        model = training.whole()
+        if splits is not None:
+            return training.folds(splits), [model]
+        rows = np.arange(len(training.y))
+        return [Fold(rows, training.forecast(model, training.X), model)], [model]
 
-    def _forecast_folds(
-        self,
-        base: Any,
-        X: Any,
-        y: FloatArray,
-        splits: list[Split],
-        fit_params: dict[str, Any],
-        *,
-        keep: bool,
-    ) -> list[Fold]:
-        forecast = self._forecaster()
-        return forecast_folds(
-            base, X, y, splits, forecast, fit_params, n_jobs=self.n_jobs, keep=keep
+    def _learn_scale(
+        self, X: Any, y: FloatArray, pooled: Pool, sample_weight: FloatArray | None, seed: int
+    ) -> Distribution:
+        """Learn the width given x; return the forecasts with widths learned without their rows."""
+        from trueline.estimators._scale import learn_scale_once
+
+        # A row in several test sets is learned from once: else what is learned of it without
+        # itself would have seen it all the same.
+        self.scale_, dist = learn_scale_once(
+            self.scale_estimator,
+            _rows_of(X, pooled.once),
+            y[pooled.once],
+            pooled.dist,
+            _at(sample_weight, pooled.once),
+            seed,
+            repeats=(pooled.first, pooled.which),
         )
+        return dist
 
-    def _shrinkage(
+    def _fit_map(
         self,
-        base: Any,
+        recalibrator: Recalibrator,
         X: Any,
-        y: FloatArray,
-        dist: Distribution,
-        splits: list[Split] | None,
-        fit_params: dict[str, Any],
-        weight: FloatArray | None,
-    ) -> float:
-        """Compare the scores of the fold models with those of models that see fewer rows."""
-        thinned = None if splits is None else thinned_splits(splits, len(y))
-        if splits is None or thinned is None:
-            return 1.0
-        rows, thin, _ = pool(self._forecast_folds(base, X, y, thinned, fit_params, keep=False))
-        thin = self._with_least_scale(thin)
-        if self.scale_ is not None:
-            thin = self.scale_.apply_out_of_bag(_safe_indexing(X, rows), thin, rows)
-        score = thin._score(y[rows, None])[:, 0]
-        if self.ensemble:
-            first = np.flatnonzero(rows[:-1] == rows[1:])
-            weights = _at(weight, rows[first])
-            return ensemble_factor(score[first], score[first + 1], len(splits), weights)
-        seen = float(np.mean([len(train) for train, _ in thinned]))
-        # A thinned model lacks two folds, and those of the folds one.
-        sizes = (seen, 0.5 * (seen + len(y)), float(len(y)))
-        fold_score = dist._take(rows)._score(y[rows, None])[:, 0]
-        return refit_factor(np.abs(fold_score), np.abs(score), sizes, _at(weight, rows))
+        outcomes: FloatArray,
+        pooled: Pool,
+        sample_weight: FloatArray | None,
+        groups: Any,
+    ) -> Recalibrator:
+        """Fit one map on the rows of all folds."""
+        dist, rows, weight = pooled.dist, pooled.rows, pooled.weights(sample_weight)
+        if _method.takes_features(recalibrator):  # it learns from x: each row once, as the scale
+            outcomes, dist, rows = outcomes[pooled.first], dist._take(pooled.first), pooled.once
+            weight = _at(sample_weight, rows)
+        x_once = _rows_of(X, pooled.once)
+        return _method.fit(recalibrator, outcomes, dist, weight, _at(groups, rows), x_once)
+
+    def _find_least_scale(self, dist: Distribution, model: Any, X: Any) -> None:
+        self._least_scale = 0.0
+        if type(dist) is Normal and self.dist is None and leaves_out_noise(model, X[:1]):
+            self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
 
     def _with_least_scale(self, dist: Distribution) -> Distribution:
         if type(dist) is not Normal or self._least_scale == 0.0:
             return dist
         return Normal(dist.loc, np.maximum(dist.scale, self._least_scale))
 
-    def _forecaster(self) -> Forecaster:
-        return Forecaster(self.dist, current_readers())
+    def _with_honest_scale(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
+        """Give forecasts of rows of the fit a width that was learned without them."""
+        dist = self._with_least_scale(dist)
+        if self.scale_ is None:
+            return dist
+        return self.scale_.apply_out_of_bag(_safe_indexing(X, rows), dist, rows)
 
     def _seeded_estimator(self, seed: int) -> Any:
         if isinstance(self.estimator, FrozenEstimator):
@@ -419,7 +405,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 f"groups is missing, but this model was fitted with one map a group "
                 f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."
             )
-        forecast = self._forecaster()
+        forecast = Forecaster(self.dist, current_readers())
         for model, recalibrator in pairs:
             dist = self._with_least_scale(forecast(model, X))
             if self.scale_ is not None:
@@ -616,19 +602,9 @@ def _seed(random_state: Any) -> int:
     return int(generator(random_state).integers(2**31))
 
 
-def _shrunk(y: FloatArray, dist: Distribution, factor: float) -> FloatArray:
-    """Outcomes whose scores are so many times as large."""
-    if factor == 1.0:  # to the last bit
-        return y
-    return dist._unscore(factor * dist._score(y[:, None]))[:, 0]
-
-
-def _pooled_weights(rows: Rows, sample_weight: FloatArray | None) -> FloatArray | None:
-    """Weights of pooled rows: one that was forecast k times counts once in all."""
-    times = np.bincount(rows)[rows]
-    if sample_weight is None:
-        return None if times.max() == 1 else 1.0 / times
-    return sample_weight[rows] / times
+def _rows_of(X: Any, rows: Rows) -> Any:
+    """Return some of the rows, sorted and each once; X itself if those are all."""
+    return X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
 
 
 def _at(a: Any, rows: Rows) -> Any:

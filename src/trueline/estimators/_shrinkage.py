@@ -9,15 +9,13 @@ are added, and how far two models that have not seen a row disagree on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]
+from trueline.distributions import Distribution
+from trueline.estimators._crossfit import Rows, Split, Training, pool
 
 # So many rows tell how errors shrink to within a hundredth; on large data that takes but two fits,
 # rather than as many as there are folds.
@@ -25,6 +23,61 @@ _ENOUGH = 2000
 # Neither the step from most rows to all of them nor an ensemble takes more off an error: that is
 # noise.
 _LEAST_FACTOR = 0.8
+
+
+def find_shrinkage(
+    training: Training,
+    splits: Sequence[Split],
+    dist: Distribution,
+    with_width: Callable[[Distribution, Rows], Distribution],
+    sample_weight: FloatArray | None,
+    *,
+    ensemble: bool,
+) -> float:
+    """Compare the scores of the fold models with those of models that see fewer rows.
+
+    Parameters
+    ----------
+    training : Training
+    splits : sequence of (train, test)
+        Of the fold models.
+    dist : Distribution
+        Their forecasts, one a row, if each row is in one test set.
+    with_width : callable
+        Gives other forecasts of some rows the width that those have.
+    sample_weight : (n,) array, optional
+    ensemble : bool
+        Whether the fold models predict together, or one that is fitted on all rows.
+
+    Returns
+    -------
+    float
+        What to multiply scores by; 1 where the splits do not allow a comparison.
+    """
+    n = len(training.y)
+    thinned = thinned_splits(splits, n)
+    if thinned is None:
+        return 1.0
+    fewer = pool(training.folds(thinned))
+    rows, y = fewer.rows, training.y[fewer.rows, None]
+    weight = None if sample_weight is None else sample_weight[rows]
+    score = with_width(fewer.dist, rows)._score(y)[:, 0]
+    if ensemble:
+        twice = np.flatnonzero(rows[:-1] == rows[1:])
+        weight = None if weight is None else weight[twice]
+        return ensemble_factor(score[twice], score[twice + 1], len(splits), weight)
+    fold_score = dist._take(rows)._score(y)[:, 0]
+    seen = float(np.mean([len(train) for train, _ in thinned]))
+    # A thinned model lacks two folds, and those of the folds one.
+    sizes = (seen, 0.5 * (seen + n), float(n))
+    return refit_factor(np.abs(fold_score), np.abs(score), sizes, weight)
+
+
+def shrunk(y: FloatArray, dist: Distribution, factor: float) -> FloatArray:
+    """Outcomes whose scores are so many times as large."""
+    if factor == 1.0:  # to the last bit
+        return y
+    return dist._unscore(factor * dist._score(y[:, None]))[:, 0]
 
 
 def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
