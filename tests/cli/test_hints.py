@@ -242,3 +242,21 @@ def test_help_beside_json(trueline):
     run = trueline("evaluate", "--json", "--help")
     assert (run.code, run.err) == (0, "")
     assert run.out.startswith("Usage: trueline evaluate ")
+
+
+@pytest.mark.parametrize("name", ["sdt", "Sigma", "sd"])
+def test_a_spread_by_another_name_is_not_passed_over_in_silence(trueline, folder, name):
+    write(folder / "a.csv", f"y,mean,{name}", [(i, i + 0.5, 1) for i in range(40)])
+    done = trueline("evaluate", "a.csv")
+    assert done.code == 0
+    assert done.err == (
+        f"note: these are point forecasts, and column {name!r} is not used. If it holds standard "
+        f"deviations: --std {name}.\n"
+    )
+    assert trueline("evaluate", "a.csv", "--std", name).err == ""
+    assert trueline("evaluate", "a.csv", "--kind", "point").err == ""
+
+
+def test_columns_of_another_kind_raise_no_doubt(trueline, folder):
+    write(folder / "a.csv", "y,mean,cost,id", [(i, i + 0.5, 1, i) for i in range(40)])
+    assert trueline("evaluate", "a.csv").err == ""

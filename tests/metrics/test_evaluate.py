@@ -166,3 +166,12 @@ def test_outcomes_and_scales_at_the_ends_of_the_number_line():
     F = tl.Normal([0.0, 0.0, 1e150], [1e-100, 1e200, 1e-6])
     result = tl.evaluate([1e150, -1e160, 0.0], F)
     assert not any(np.isnan(value) for value in result.to_dict().values())
+
+
+def test_a_handful_of_rows_is_not_called_calibrated():
+    F = tl.Normal(np.zeros(9), 1.0)
+    calm = np.array([-1.6, -0.9, -0.5, -0.2, 0.1, 0.3, 0.6, 1.0, 1.7])
+    few = repr(tl.evaluate(calm, F)).splitlines()[-1]
+    assert few == "Too few rows to tell chance from miscalibration."
+    more = repr(tl.evaluate(np.append(calm, 0.0), tl.Normal(np.zeros(10), 1.0))).splitlines()[-1]
+    assert more == "Calibration error below twice its floor: no more to win there, CRPS decides."

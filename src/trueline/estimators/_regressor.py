@@ -80,7 +80,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         How to split into rows to train and rows to calibrate on. An integer is that many
         folds of shuffled rows; give ``KFold(5)`` for folds of neighbours, and
         ``TimeSeriesSplit()`` for rows in time. Rows in no test set do not calibrate; a row in
-        k test sets counts as one row all the same. "train" calibrates on the training rows,
+        k test sets counts as one row all the same, and a learned scale and `Conditional` learn
+        from its first forecast alone. "train" calibrates on the training rows,
         as the experiments of the paper do, which is honest only for models that do not
         overfit. Not used with a `FrozenEstimator`.
     ensemble : bool, default False

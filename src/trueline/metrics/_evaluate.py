@@ -25,6 +25,8 @@ _BLOCK = 1 << 14
 # A p-value from here on is no ground to recalibrate: the error of a perfect forecast is more than
 # twice its floor, which is what it has on average, about once in eight times.
 _CHANCE = 0.01
+# With fewer rows an error below twice its floor says nothing.
+_FEWEST_ROWS = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,6 +107,8 @@ class Evaluation:
 
     def _hints(self) -> list[str]:
         if self.calibration_error <= 2.0 * self.calibration_floor:
+            if self.n < _FEWEST_ROWS:
+                return ["Too few rows to tell chance from miscalibration."]
             return ["Calibration error below twice its floor: no more to win there, CRPS decides."]
         if self.calibration_floor == 0.0:
             return []

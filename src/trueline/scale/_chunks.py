@@ -87,7 +87,7 @@ def read_chunks(
     Warns
     -----
     CalibrationWarning
-        Once, if quantiles cross.
+        Once, if quantiles cross, or if a column looks like one that was meant.
     """
     start = crossing = 0
     for table in source.chunks(None if whole else layout.used):
@@ -112,6 +112,8 @@ def read_chunks(
             progress(start, source.share())
     if start == 0:
         raise no_rows(source.path)
+    if layout.doubt is not None:
+        warn(layout.doubt)
     if crossing:
         warn(f"quantiles cross in {crossing:,} of {start:,} rows; those rows are sorted.")
 

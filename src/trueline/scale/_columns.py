@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Literal, NoReturn, get_args
 
@@ -15,6 +16,8 @@ from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
 from trueline.scale._errors import FileError, did_you_mean, listed
 
+# What else standard deviations are called.
+_SPREADS = ("sd", "sigma", "stdev", "stddev", "std_dev", "scale", "se")
 Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 
 _CENTRES = ("mean", "prediction")
@@ -42,6 +45,8 @@ class Layout:
         Of the quantiles.
     y, group, weight : str or None
     features : tuple of str
+    doubt : str or None
+        What may have been meant instead.
     """
 
     kind: Kind
@@ -51,6 +56,7 @@ class Layout:
     group: str | None = None
     weight: str | None = None
     features: tuple[str, ...] = ()
+    doubt: str | None = None
 
     @property
     def used(self) -> list[str]:
@@ -170,7 +176,8 @@ class _Search:
             if name is not None:
                 self._require(name, option)
         forecast, levels = self._columns_of(kind := self._kind())
-        return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x))
+        doubt = self._unused_spread() if kind == "point" and self._implied() is None else None
+        return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x), doubt)
 
     # ---- which kind ------------------------------------------------------------------
 
@@ -186,13 +193,28 @@ class _Search:
             raise FileError(
                 f"{self.file} holds forecasts of several kinds: {found}. Choose one: {choices}."
             )
+        if spreads:
+            return spreads[0]
         if there:
-            return spreads[0] if spreads else "point"
+            return "point"
         raise FileError(
             f"{self.file} has no columns that look like a forecast; expected mean and std, or "
             f"q0.05, q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean "
             f"alone. Its columns are {listed(self.names)}. Name them with --mean and --std, "
             f"--quantile-columns or --sample-columns.{self._percent_hint('q')}"
+        )
+
+    def _unused_spread(self) -> str | None:
+        """Say that a column may be the spread that a point forecast has none of."""
+        asked = (self.asked.group, self.asked.weight, *self.asked.x)
+        names = [name for name in self.names if name not in asked]
+        meant = get_close_matches("std", names, n=1, cutoff=0.65)
+        meant = meant or [name for name in names if name.lower() in _SPREADS]
+        if not meant:
+            return None
+        return (
+            f"these are point forecasts, and column {meant[0]!r} is not used. If it holds standard "
+            f"deviations: --std {shlex.quote(meant[0])}."
         )
 
     def _implied(self) -> Kind | None:
