@@ -116,14 +116,19 @@ def test_a_reader_that_has_seen_enough(folder):
 
 
 def test_lines_of_progress(monkeypatch, capsys):
-    monkeypatch.setattr(_progress, "_EVERY", 0.0)
-    with _progress.progress("fitting on past.csv") as told:
-        told(65_536, 0.5)
-        told(131_072, 1.0)
+    clock = iter([0.0, 4.0, 10.0, 310.0, 1300.0])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
+    with _progress.progress("table1", "fits") as told:
+        told(1, 0.01)  # too soon for a line
+        told(2_000, 0.2)
+        told(3_000, 0.25)
+        told(4_000, 1.0)
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == (
-        "fitting on past.csv: 50%, 65,536 rows\nfitting on past.csv: 100%, 131,072 rows\n"
+        "table1: 20%, 2,000 fits, 40 s left\n"
+        "table1: 25%, 3,000 fits, 15 min left\n"
+        "table1: 100%, 4,000 fits\n"
     )
 
 

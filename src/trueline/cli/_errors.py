@@ -34,8 +34,7 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
         except KeyboardInterrupt:
-            print("stopped; nothing was left behind.", file=sys.stderr)
-            raise SystemExit(_INTERRUPTED) from None
+            stopped("nothing was left behind")
         except Exception as error:
             if not _is_mistake(error):
                 raise
@@ -73,6 +72,12 @@ def fail(message: str, *, as_json: bool = False) -> NoReturn:
     """Say what is wrong, for people or on one line of JSON, and end with exit code 2."""
     print(json.dumps({"error": message}) if as_json else f"error: {message}", file=sys.stderr)
     raise SystemExit(MISTAKE)
+
+
+def stopped(state: str) -> NoReturn:
+    """Say in what state an interrupted command leaves things, and end as shells expect."""
+    print(f"stopped; {state}.", file=sys.stderr)
+    raise SystemExit(_INTERRUPTED) from None
 
 
 @contextmanager

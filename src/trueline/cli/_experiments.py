@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from trueline.cli._errors import command, fail
+from trueline.cli._errors import command, fail, stopped
 from trueline.experiments import EXPERIMENTS, Experiment, ExperimentError, Option, run
 
 
@@ -59,8 +59,12 @@ def _function(name: str, experiment: Experiment) -> Callable[..., None]:
         from trueline.datasets import DatasetError
 
         try:
-            with progress(name) as told:
+            with progress(name, experiment.unit) as told:
                 text = run(name, options, told)
+        except KeyboardInterrupt:
+            if experiment.resumable:
+                stopped("what is done is kept: the same command goes on from there")
+            raise
         except (DatasetError, ExperimentError) as error:
             fail(str(error))
         print(text)

@@ -9,38 +9,49 @@ from contextlib import contextmanager
 
 # Seconds between two lines.
 _EVERY = 5.0
+# Seconds over which the speed is taken that tells the time left: some steps take minutes.
+_PERIOD = 3600.0
 
 Progress = Callable[[int, float], None]
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Progress]:
+def progress(label: str, unit: str = "rows") -> Iterator[Progress]:
     """Show progress on the standard error, where it disturbs no result."""
     if sys.stderr.isatty():
-        with _bar(label) as told:
+        with _bar(label, unit) as told:
             yield told
     else:
-        yield _Lines(label)
+        yield _Lines(label, unit)
 
 
 @contextmanager
-def _bar(label: str) -> Iterator[Progress]:
+def _bar(label: str, unit: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress as Bars,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TextColumn("{task.fields[rows]:,} rows"),
+        TextColumn("{task.fields[done]:,} {task.fields[unit]}"),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(escape(label), total=1.0, rows=0)
+    console = Console(stderr=True)
+    with Bars(*columns, console=console, transient=True, speed_estimate_period=_PERIOD) as bars:
+        task = bars.add_task(escape(label), total=1.0, done=0, unit=escape(unit))
 
-        def told(rows: int, share: float) -> None:
-            bars.update(task, completed=share, rows=rows)
+        def told(done: int, share: float) -> None:
+            bars.update(task, completed=share, done=done)
 
         yield told
 
@@ -48,12 +59,23 @@ def _bar(label: str) -> Iterator[Progress]:
 class _Lines:
     """A plain line every few seconds."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, unit: str) -> None:
         self._label = label
-        self._last = time.monotonic()
+        self._unit = unit
+        self._began = self._last = time.monotonic()
 
-    def __call__(self, rows: int, share: float) -> None:
+    def __call__(self, done: int, share: float) -> None:
         now = time.monotonic()
         if now - self._last >= _EVERY:
             self._last = now
-            print(f"{self._label}: {share:.0%}, {rows:,} rows", file=sys.stderr, flush=True)
+            line = f"{self._label}: {share:.0%}, {done:,} {self._unit}"
+            if 0.0 < share < 1.0:
+                line += f", {_duration((now - self._began) * (1.0 / share - 1.0))} left"
+            print(line, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes} min" if minutes >= 10 else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    )

@@ -105,15 +105,45 @@ class Training:
 
     def folds(self, splits: Sequence[Split], *, keep: bool = False) -> list[Fold]:
         """Fit a copy a fold and forecast what it has not seen; keep the copies only if asked."""
+        if self._fits_together:
+            models = self._together([train for train, _ in splits])
+            return self._forecasts(splits, models, keep)
         parallel = Parallel(n_jobs=self.n_jobs)
         done = parallel(delayed(self._fold)(*split, keep) for split in splits)
         return [
             Fold(test, dist, model) for (_, test), (dist, model) in zip(splits, done, strict=True)
         ]
 
+    def whole_and_folds(self, splits: Sequence[Split]) -> tuple[Any, list[Fold]]:
+        """Do both, as one computation if the estimator can."""
+        if not self._fits_together:
+            return self.whole(), self.folds(splits)
+        every = np.arange(len(self.y))
+        model, *models = self._together([every, *(train for train, _ in splits)])
+        return model, self._forecasts(splits, models, keep=False)
+
+    @property
+    def _fits_together(self) -> bool:
+        """Whether the estimator, such as a network, trains many copies faster than one by one."""
+        return hasattr(self.estimator, "_fit_copies")
+
+    def _together(self, rows: Sequence[Rows]) -> list[Any]:
+        models: list[Any] = self.estimator._fit_copies([self._part(some) for some in rows])
+        return models
+
+    def _part(self, rows: Rows) -> tuple[Any, FloatArray, dict[str, Any]]:
+        params = _check_method_params(self.X, params=self.fit_params, indices=rows)
+        return _safe_indexing(self.X, rows), self.y[rows], params
+
+    def _forecasts(self, splits: Sequence[Split], models: Sequence[Any], keep: bool) -> list[Fold]:
+        return [
+            Fold(test, self.forecast(model, _safe_indexing(self.X, test)), model if keep else None)
+            for (_, test), model in zip(splits, models, strict=True)
+        ]
+
     def _fold(self, train: Rows, test: Rows, keep: bool) -> tuple[Distribution, Any]:
-        params = _check_method_params(self.X, params=self.fit_params, indices=train)
-        model = clone(self.estimator).fit(_safe_indexing(self.X, train), self.y[train], **params)
+        X, y, params = self._part(train)
+        model = clone(self.estimator).fit(X, y, **params)
         return self.forecast(model, _safe_indexing(self.X, test)), model if keep else None
 
 

@@ -262,9 +262,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if splits is not None and self.ensemble:
             folds = training.folds(splits, keep=True)
             return folds, [fold.model for fold in folds]
-        model = training.whole()
         if splits is not None:
-            return training.folds(splits), [model]
+            model, folds = training.whole_and_folds(splits)
+            return folds, [model]
+        model = training.whole()
         rows = np.arange(len(training.y))
         return [Fold(rows, training.forecast(model, training.X), model)], [model]
 

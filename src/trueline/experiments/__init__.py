@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["EXPERIMENTS", "Experiment", "ExperimentError", "Option", "Progress", "run"]
 
-#: What an experiment tells of its progress: how many rows it has done, and what share of all.
+#: What an experiment tells of its progress: how many of its units are done, and what share of all.
 Progress = Callable[[int, float], None]
 
 
@@ -58,11 +58,17 @@ class Experiment(NamedTuple):
         Where its function ``run`` is. It takes the options by name and `progress`, and returns
         the text to print.
     options : tuple of Option
+    unit : str
+        What it counts its progress in.
+    resumable : bool
+        Whether it keeps what is done, so that it can be stopped and go on later.
     """
 
     summary: str
     module: str
     options: tuple[Option, ...]
+    unit: str = "rows"
+    resumable: bool = False
 
 
 def _output(name: str) -> Option:
@@ -78,6 +84,26 @@ EXPERIMENTS: dict[str, Experiment] = {
         "trueline.experiments._figure2",
         (_QUICK, _output("figure2")),
     ),
+    "table1": Experiment(
+        "eight data sets and four models, before and after recalibration",
+        "trueline.experiments._table1",
+        (
+            Option("datasets", list[str] | None, None, "A set to run; repeat for more. All."),
+            Option("models", list[str] | None, None, "A model to run; repeat for more. All."),
+            Option("splits", int | None, None, "Random splits of a set; 5, or 1 with --quick."),
+            Option("jobs", int, 2, "Processes to run at a time."),
+            Option("quick", bool, False, "Three small sets and one split, to see that it works."),
+            Option("fresh", bool, False, "Begin again rather than go on with what is there."),
+            Option(
+                "output",
+                Path | None,
+                None,
+                "Folder to write the results to; results/table1, or results/table1-quick.",
+            ),
+        ),
+        unit="fits",
+        resumable=True,
+    ),
 }
 
 
@@ -91,7 +117,7 @@ def run(name: str, options: Mapping[str, Any], progress: Progress) -> str:
     options : mapping
         Values by name.
     progress : callable
-        Called with a number of rows and a share of the work.
+        Called with a number of units done and a share of the work.
 
     Returns
     -------

@@ -51,9 +51,10 @@ class DropoutRegressor(NetworkRegressor):
         Of Adam.
     batch_size : int, default 32
     max_epochs : int, default 400
-    patience : int, default 30
+    patience : int, default 100
         Epochs without a smaller error on the rows held out after which training stops. The
-        weights of the best epoch are kept.
+        weights of the best epoch are kept. Networks that drop half of their units learn slowly
+        and hardly overfit: to wait costs time alone.
     validation_fraction : float, default 0.1
         Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
         training runs for `max_epochs`.
@@ -117,7 +118,7 @@ class DropoutRegressor(NetworkRegressor):
         learning_rate: float = 1e-3,
         batch_size: int = 32,
         max_epochs: int = 400,
-        patience: int = 30,
+        patience: int = 100,
         validation_fraction: float = 0.1,
         weight_decay: float = 1e-4,
         device: str = "cpu",

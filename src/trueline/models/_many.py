@@ -65,10 +65,7 @@ def fit_many(
         if not isinstance(model, NetworkRegressor):
             raise TypeError(f"got a {type(model).__name__}; expected a model of trueline.models.")
     fitted = [clone(model) for model in given]
-    jobs = [
-        model._job(*rows, *[None] * (3 - len(rows)))
-        for model, rows in zip(fitted, sets, strict=True)
-    ]
+    jobs = [model._job(*rows) for model, rows in zip(fitted, sets, strict=True)]
     if jobs:
         fit_jobs(jobs, progress=progress)
     return fitted

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from trueline._validation import FloatArray, generator, weights as check_weights
@@ -110,7 +110,17 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         fit_jobs([self._job(X, y, sample_weight)], progress=self.progress)
         return self
 
-    def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Job:
+    def _fit_copies(self, sets: Iterable[tuple[Any, ArrayLike, dict[str, Any]]]) -> list[Self]:
+        """Train a copy on each (X, y, parameters of fit), all as one stack.
+
+        `trueline.CalibratedRegressor` trains the models of its folds by this.
+        """
+        copies = [(clone(self), *rows) for rows in sets]
+        jobs = [copy._job(X, y, **params) for copy, X, y, params in copies]
+        fit_jobs(jobs, progress=self.progress)
+        return [copy for copy, *_ in copies]
+
+    def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Job:
         """Check and standardise; nothing is trained yet."""
         self._check_common()
         self._check()

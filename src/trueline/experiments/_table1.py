@@ -1,0 +1,226 @@
+"""Table 1 of the paper: eight data sets, four models, before and after recalibration.
+
+Beside the paper's protocol, a map that is fitted on the training set, stands its K-fold rule: five
+models, each recalibrated on the rows that it has not seen, and averaged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueline._files import write_text
+from trueline._validation import FloatArray
+from trueline.datasets import info, load
+from trueline.displays import _style
+from trueline.distributions import Distribution, Mixture
+from trueline.estimators import CalibratedRegressor
+from trueline.estimators._predictive import predictive
+from trueline.experiments import ExperimentError, Progress
+from trueline.experiments._journal import Journal
+from trueline.experiments._record import folder, made_by
+from trueline.experiments._table1_page import csv_of, page, table
+from trueline.experiments._table1_plots import draw
+from trueline.metrics import calibration_curve, evaluate
+from trueline.models._torch import core
+from trueline.scale._errors import did_you_mean
+
+TEST_SHARE = 0.25
+LEVELS = np.arange(1, 20) / 20
+
+#: What --quick runs, in full but for the number of sets and splits.
+QUICK_SETS, QUICK_SPLITS = ("mpg", "auto", "cpu"), 1
+
+# What cannot be wrong with a result goes without saying: these can.
+_DECISIVE = ("numpy", "scipy", "scikit-learn", "torch", "trueline")
+
+
+#: The models, and about how long each takes beside the others.
+MODELS = {"bayesian-ridge": 0.01, "dropout": 3.0, "concrete-dropout": 1.0, "deep-ensemble": 3.0}
+
+
+def make(model: str, seed: int) -> Any:
+    """Return a model of Table 1, not fitted."""
+    from sklearn.linear_model import BayesianRidge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from trueline.models import ConcreteDropoutRegressor, DeepEnsembleRegressor, DropoutRegressor
+
+    if model == "bayesian-ridge":
+        return make_pipeline(StandardScaler(), BayesianRidge())
+    if model == "dropout":
+        # The paper leaves out the observation noise. Dropout keeps the network from learning rows
+        # by heart; to stop early on the few rows that small sets can spare stops at random.
+        return DropoutRegressor(
+            noise=None, validation_fraction=0.0, max_epochs=300, random_state=seed
+        )
+    if model == "concrete-dropout":
+        return ConcreteDropoutRegressor(random_state=seed)
+    # The authors of deep ensembles forecast the normal law with the moments of the mixture.
+    return DeepEnsembleRegressor(forecast="normal", random_state=seed)
+
+
+class Task(NamedTuple):
+    """A model on a split of a set."""
+
+    dataset: str
+    model: str
+    split: int
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes, to tell how far a run has come."""
+        rows = {known.name: known.rows for known in info()}
+        return MODELS[self.model] * rows[self.dataset]
+
+
+def run(
+    *,
+    datasets: Sequence[str] | None,
+    models: Sequence[str] | None,
+    splits: int | None,
+    jobs: int,
+    quick: bool,
+    fresh: bool,
+    output: Path | None,
+    progress: Progress,
+) -> str:
+    """Run what is not there yet, write the results, return the table."""
+    _style.require_matplotlib("reproduce table1")
+    core("_training")  # or says how to get torch
+    sets = _chosen(datasets, [known.name for known in info()], "--datasets", quick and QUICK_SETS)
+    kinds = _chosen(models, list(MODELS), "--models")
+    n_splits = splits if splits is not None else QUICK_SPLITS if quick else 5
+    for name, value in (("--splits", n_splits), ("--jobs", jobs)):
+        if value < 1:
+            raise ExperimentError(f"{name} is {value}; expected 1 or more.")
+    for name in sets:
+        load(name)  # before an hour's work
+    target = folder(output or Path("results") / ("table1-quick" if quick else "table1"))
+    wanted = [Task(*names) for names in _product(sets, kinds, n_splits)]
+    journal = Journal(target / "splits.jsonl", settings(), fresh=fresh)
+    _run_missing(wanted, journal, jobs, progress)
+    by_task = {_task(record): record for record in journal.records}
+    records = [by_task[task] for task in wanted]
+    options = {"datasets": datasets, "models": models, "splits": splits, "quick": quick}
+    write_text(target / "table1.csv", csv_of(records))
+    for kind in kinds:
+        draw(target / f"{kind}.png", records, kind)
+    write_text(target / "table1.md", page(records, made_by("table1", options, _DECISIVE)))
+    return f"{table(records)}\nThe whole table, every split and the pictures are in {target}."
+
+
+def settings() -> dict[str, str]:
+    """What the results depend on, apart from the split: packages and the models as they are."""
+    from sklearn import config_context
+
+    with config_context(print_changed_only=False):  # defaults may change
+        models = {model: " ".join(repr(make(model, 0)).split()) for model in MODELS}
+    return {package: version(package) for package in _DECISIVE} | models
+
+
+def _chosen(
+    given: Sequence[str] | None, known: Sequence[str], flag: str, default: Any = None
+) -> list[str]:
+    """Return the names asked for, each once and in the order of the paper."""
+    for name in given or ():
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ExperimentError(f"{flag} is {name!r}.{hint} Expected one of {', '.join(known)}.")
+    return [name for name in known if name in (given or default or known)]
+
+
+def _product(sets: Sequence[str], models: Sequence[str], n: int) -> Iterator[tuple[str, str, int]]:
+    return ((data, model, split) for data in sets for model in models for split in range(n))
+
+
+def _task(record: dict[str, Any]) -> Task:
+    return Task(record["dataset"], record["model"], record["split"])
+
+
+def _run_missing(wanted: Sequence[Task], journal: Journal, jobs: int, progress: Progress) -> None:
+    """Measure what the journal lacks, the longest first so that no processor waits at the end."""
+    from sklearn.utils.parallel import Parallel, delayed
+
+    there = {_task(record) for record in journal.records}
+    missing = sorted((task for task in wanted if task not in there), key=lambda task: -task.cost)
+    whole = sum(task.cost for task in missing)
+    done = 0.0
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
+    results = parallel(delayed(measure)(*task) for task in missing)
+    for count, record in enumerate(results, 1):
+        journal.append(record)
+        done += _task(record).cost
+        progress(count, done / whole)
+
+
+def measure(dataset: str, model: str, split: int) -> dict[str, Any]:
+    """Fit a model on one split, recalibrate it, and judge all forecasts of the test rows."""
+    import torch
+    from sklearn.model_selection import train_test_split
+
+    # One thread, whatever the number of processes: sums are the same, and so is the result.
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    data = load(dataset)
+    X, X_test, y, y_test = train_test_split(
+        data.X, data.y, test_size=TEST_SHARE, random_state=split
+    )
+    forecasts = forecast(make(model, split), X, y, X_test, split)
+    return {
+        "dataset": dataset,
+        "model": model,
+        "split": split,
+        "n_train": len(y),
+        "n_test": len(y_test),
+        "zero_targets": int(np.sum(y_test == 0)),
+        "variants": {
+            name: judge(y_test, dist, len(y) if name in ("training", "crossfit") else None)
+            for name, dist in forecasts.items()
+        },
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def forecast(
+    model: Any, X: FloatArray, y: FloatArray, X_test: FloatArray, seed: int
+) -> dict[str, Distribution]:
+    """Forecast test rows before recalibration, and after each kind of it."""
+    from sklearn.base import clone
+    from sklearn.frozen import FrozenEstimator
+
+    fitted = FrozenEstimator(clone(model).fit(X, y))
+    on_training = CalibratedRegressor(fitted, scale_estimator=None).fit(X, y)
+    crossfit = CalibratedRegressor(
+        model, ensemble=True, scale_estimator=None, random_state=seed
+    ).fit(X, y)
+    return {
+        "before": predictive(fitted, X_test),
+        "training": on_training.predict_dist(X_test),
+        "averaged": Mixture([predictive(m, X_test) for m in crossfit.estimators_]),
+        "crossfit": crossfit.predict_dist(X_test),
+    }
+
+
+def judge(y: FloatArray, dist: Distribution, n_fit: int | None) -> dict[str, Any]:
+    """Measure a forecast; rows whose outcome is 0 have no percentage error."""
+    found = evaluate(y, dist, n_fit=n_fit)
+    some = y != 0
+    percentage = np.abs((y - dist.mean())[some] / y[some])
+    numbers = {
+        "mape": float(percentage.mean()),
+        "calibration_error": found.calibration_error,
+        "calibration_floor": found.calibration_floor,
+        "sharpness": found.sharpness,
+        "crps": found.crps,
+        "coverage": found.coverage,
+        "width": found.interval_width,
+    }
+    curve = calibration_curve(y, dist, LEVELS).observed.round(4).tolist()
+    return {name: float(f"{value:.6g}") for name, value in numbers.items()} | {"curve": curve}

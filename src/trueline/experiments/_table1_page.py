@@ -1,0 +1,507 @@
+"""How Table 1 is written down: a page, a table for the terminal, and a CSV file.
+
+What the page says is computed from the records, one a set, model and split.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from textwrap import fill
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueline.datasets import info, names
+from trueline.experiments._paper import SMALLEST, TABLE1, chance_to_reach
+from trueline.experiments._record import comma_separated, markdown
+
+TITLES = {
+    "bayesian-ridge": "Bayesian ridge",
+    "dropout": "MC dropout",
+    "concrete-dropout": "Concrete dropout",
+    "deep-ensemble": "Deep ensemble",
+}
+VARIANTS = {
+    "before": "before",
+    "training": "training set",
+    "averaged": "averaged",
+    "crossfit": "cross-fitted",
+}
+MEASURES = (
+    "mape",
+    "calibration_error",
+    "calibration_floor",
+    "sharpness",
+    "crps",
+    "coverage",
+    "width",
+)
+#: What the second tables of a model show.
+_ALSO = {
+    "crps": "CRPS",
+    "sharpness": "Sharpness (mean variance, Eq. 10)",
+    "coverage": "Coverage of 90% intervals",
+    "width": "Width of 90% intervals",
+}
+#: What was done, and how to read it.
+_METHODS = """\
+- `before`: the model, fitted on all training rows, as it is.
+- `training set`: the same model, recalibrated by isotonic regression on the rows that it was
+  trained on. That is the paper's protocol.
+- `averaged`: five models, each fitted on four fifths of the training rows, their forecasts averaged
+  and not recalibrated. It shows what averaging alone gives.
+- `cross-fitted`: those five, each recalibrated on the fifth that it has not seen, then averaged:
+  the paper's K-fold rule, `CalibratedRegressor(model, cv=5, ensemble=True, scale_estimator=None)`.
+
+The calibration error is Eq. 9 with the levels 0, 0.1, ..., 1. The floor is what a perfect
+forecaster would expect there: 1.65 / T on T test rows, and 1.65 (1 / T + 1 / n) for a forecast
+that was recalibrated on n rows. CRPS and calibration error: lower is better. In `table1.csv`
+is every mean and standard error.
+
+The curves in the pictures are means over the splits too. Grey is where the whole curve of a perfect
+forecaster would lie with 95% probability, by chance in the test rows. A row that several splits
+test counts as often but tells no more, so that S splits of T rows out of N are worth
+T / (T / N + (1 - T / N) / S) independent rows: the band is that of so many. A map fitted on n rows
+adds chance of its own, which the band leaves out. The numbers in the panels are calibration errors
+over their floors.
+"""
+COVERAGE = 0.9
+#: Above so many times its floor chance no longer explains a calibration error.
+LIMIT = 3.0
+
+
+class Cell(NamedTuple):
+    """What the splits of a set say of a model."""
+
+    dataset: str
+    model: str
+    records: list[dict[str, Any]]
+
+    @property
+    def splits(self) -> int:
+        """How many there are."""
+        return len(self.records)
+
+    def size(self, name: str) -> int:
+        """Rows that train or test: ``n_train``, ``n_test``; the same in all splits."""
+        return int(self.records[0][name])
+
+    def values(self, variant: str, measure: str) -> Any:
+        """Values of the splits; of the curve, a row a split."""
+        return np.array([record["variants"][variant][measure] for record in self.records])
+
+    def mean(self, variant: str, measure: str) -> float:
+        """Mean over the splits."""
+        return float(self.values(variant, measure).mean())
+
+    def error(self, variant: str, measure: str) -> float | None:
+        """Standard error of the mean; one split has none."""
+        return _standard_error(self.values(variant, measure))
+
+    def ratio(self, variant: str) -> float:
+        """Calibration error over its floor."""
+        return self.mean(variant, "calibration_error") / self.mean(variant, "calibration_floor")
+
+    def crps_to(self, variant: str, other: str) -> float:
+        """CRPS relative to that of another variant."""
+        return self.mean(variant, "crps") / self.mean(other, "crps")
+
+    @property
+    def paper(self) -> dict[str, float | None]:
+        """What the paper has here."""
+        return TABLE1[self.dataset][self.model]
+
+    def __str__(self) -> str:
+        return f"{self.dataset} with {TITLES[self.model]}"
+
+
+def cells(records: Sequence[dict[str, Any]], model: str | None = None) -> list[Cell]:
+    """Gather the splits of each set and model, in the order of the paper."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        if model is None or record["model"] == model:
+            found.setdefault((record["dataset"], record["model"]), []).append(record)
+    sets, models = names(), list(TITLES)
+    order = sorted(found, key=lambda key: (models.index(key[1]), sets.index(key[0])))
+    return [Cell(*key, found[key]) for key in order]
+
+
+def by_model(records: Sequence[dict[str, Any]]) -> dict[str, list[Cell]]:
+    """Cells of each model that there is."""
+    grouped: dict[str, list[Cell]] = {}
+    for cell in cells(records):
+        grouped.setdefault(cell.model, []).append(cell)
+    return grouped
+
+
+def csv_of(records: Sequence[dict[str, Any]]) -> str:
+    """Return every mean and standard error, a line a set, model and variant."""
+    columns = [name for measure in MEASURES for name in (measure, f"{measure}_se")]
+    sizes, paper = ("n_train", "n_test"), ("mape", "before", "recalibrated")
+    heads = ["dataset", "model", "variant", "splits", *sizes, "zero_targets", *columns]
+    rows = [
+        [
+            *(cell.dataset, cell.model, variant, cell.splits, *map(cell.size, sizes)),
+            sum(record["zero_targets"] for record in cell.records),
+            *(
+                _plain(value)
+                for measure in MEASURES
+                for value in (cell.mean(variant, measure), cell.error(variant, measure))
+            ),
+            *(_plain(cell.paper[name]) for name in paper),
+        ]
+        for cell in cells(records)
+        for variant in VARIANTS
+    ]
+    return comma_separated([*heads, *(f"paper_{name}" for name in paper)], rows)
+
+
+def table(records: Sequence[dict[str, Any]]) -> str:
+    """Return what comes of all sets: a line a model and variant."""
+    heads = (
+        "",
+        "error / floor",
+        "of the means",
+        "worst set",
+        "CRPS / before",
+        "abs(coverage - 90%)",
+    )
+    rows = [
+        (f"{TITLES[model]}, {VARIANTS[variant]}", *_overall(group, variant))
+        for model, group in by_model(records).items()
+        for variant in VARIANTS
+    ]
+    return markdown(heads, rows)
+
+
+def _overall(group: list[Cell], variant: str) -> tuple[str, ...]:
+    worst = max(group, key=lambda cell: cell.ratio(variant))
+    crps = _mean(cell.crps_to(variant, "before") for cell in group)
+    off = _mean(abs(cell.mean(variant, "coverage") - COVERAGE) for cell in group)
+    error, floor = (
+        _mean(cell.mean(variant, f"calibration_{name}") for cell in group)
+        for name in ("error", "floor")
+    )
+    return (
+        f"{_mean(cell.ratio(variant) for cell in group):.2f}",
+        f"{error / floor:.2f}",
+        f"{worst.dataset} {worst.ratio(variant):.2f}",
+        f"{crps:.3f}",
+        f"{100.0 * off:.1f}%",
+    )
+
+
+def page(records: Sequence[dict[str, Any]], made: str) -> str:
+    """Return the page: what was done, what it shows, and the tables of each model."""
+    groups = by_model(records)
+    everything = [cell for group in groups.values() for cell in group]
+    parts = [
+        "# Table 1: calibrated regression on the paper's data sets\n",
+        f"{made} {_seeds(records)}\n",
+        _what_was_done(everything),
+        "## All sets\n",
+        table(records),
+        _paragraph(
+            "Error / floor is the mean over the sets of each set's calibration error over its "
+            "floor. Of the means: the mean error over the mean floor, which small sets decide. The "
+            "worst set is the one where the ratio is largest. CRPS / before is the "
+            "mean over the sets of the CRPS over that of `before`. The last column is the mean "
+            "over the sets of how far the coverage of 90% intervals, a mean over splits, is from "
+            "90%."
+        ),
+        "## What it shows\n",
+        *(_of_model(model, group) for model, group in groups.items()),
+        _crps_on_average(groups),
+        _above_the_limit(everything),
+        _crps_where_it_matters(everything),
+        _about_mape(records),
+        *_beside_the_paper(everything),
+        "",
+    ]
+    for model, group in groups.items():
+        parts += _section(model, group)
+    return "\n".join(parts)
+
+
+def _seeds(records: Sequence[dict[str, Any]]) -> str:
+    seeds = sorted({record["split"] for record in records})
+    if len(seeds) == 1:
+        return f"Seed {seeds[0]}."
+    if seeds == list(range(seeds[0], seeds[-1] + 1)):
+        return f"Seeds {seeds[0]} to {seeds[-1]}, one a split."
+    return f"Seeds {_listed(map(str, seeds))}, one a split."
+
+
+def _what_was_done(everything: list[Cell]) -> str:
+    sets = len({cell.dataset for cell in everything})
+    counts = sorted({cell.splits for cell in everything})
+    many = f"{counts[0]} to {counts[-1]} times" if len(counts) > 1 else _times(counts[0])
+    told = "One split has no standard error."
+    if counts[-1] > 1:
+        told = (
+            "Numbers are means over the splits ± their standard errors; the splits share rows, so "
+            "that these are a rough guide."
+        )
+    how = _paragraph(
+        f"Each of {_count(sets, 'data set')} is split {many} at random, three quarters of its "
+        f"rows to train on and a quarter to test on. {told} Every number is of test rows, which "
+        f"neither a model nor a map has seen."
+    )
+    return f"{how}\n{_METHODS}"
+
+
+def _of_model(model: str, group: list[Cell]) -> str:
+    ratios = _listed(
+        f"{_mean(cell.ratio(variant) for cell in group):.2f} {name}"
+        for variant, name in (
+            ("before", "before"),
+            ("training", "on the training set"),
+            ("averaged", "averaged"),
+            ("crossfit", "cross-fitted"),
+        )
+    )
+    whole, averaging, rest = (
+        _mean(cell.crps_to(*pair) for cell in group)
+        for pair in (("crossfit", "before"), ("averaged", "before"), ("crossfit", "averaged"))
+    )
+    lower = sum(cell.crps_to("crossfit", "averaged") < 1.0 for cell in group)
+    return _bullet(
+        f"{TITLES[model]}: the calibration error is, on average over {_count(len(group), 'set')}, "
+        f"{ratios}, in units of its floor. The CRPS of the cross-fitted forecast is "
+        f"{_change(whole)} than before. Averaging five models alone makes it {_change(averaging)} "
+        f"than before; recalibrating those five makes it {_change(rest)} than averaged, and lower "
+        f"in {lower} of {_count(len(group), 'set')}."
+    )
+
+
+def _crps_on_average(groups: dict[str, list[Cell]]) -> str:
+    worse = [
+        f"{TITLES[model]} ({ratio:.3f})"
+        for model, group in groups.items()
+        if (ratio := _mean(cell.crps_to("crossfit", "before") for cell in group)) > 1.0
+    ]
+    claim = "On average over the sets the CRPS of the cross-fitted forecast, relative to before, is"
+    if worse:
+        return _bullet(f"{claim} above 1 for {_listed(worse)}.")
+    return _bullet(f"{claim} above 1 for no model.")
+
+
+def _above_the_limit(everything: list[Cell]) -> str:
+    above = [cell for cell in everything if cell.ratio("crossfit") > LIMIT]
+    claim = f"After cross-fitting, the calibration error is above {LIMIT:g} times its floor"
+    if not above:
+        return _bullet(f"{claim} in none of {_count(len(everything), 'cell')}.")
+    named = _listed(
+        f"{cell} ({_calibration(cell, 'crossfit')}, {cell.ratio('crossfit'):.2f} times the floor "
+        f"of {cell.mean('crossfit', 'calibration_floor'):.4f})"
+        for cell in above
+    )
+    return _bullet(f"{claim} in {len(above)} of {_count(len(everything), 'cell')}: {named}.")
+
+
+def _crps_where_it_matters(everything: list[Cell]) -> str:
+    poor = [cell for cell in everything if cell.ratio("before") > LIMIT]
+    worse = [cell for cell in poor if not cell.crps_to("crossfit", "before") < 1.0]
+    if not poor:
+        return _bullet(f"No model as it is has an error above {LIMIT:g} times its floor.")
+    claim = (
+        f"As it is, a model has an error above {LIMIT:g} times its floor in {len(poor)} of "
+        f"{_count(len(everything), 'cell')}. Cross-fitting lowers the CRPS in"
+    )
+    if not worse:
+        return _bullet(f"{claim} all of these.")
+    named = _listed(
+        f"{cell} (from {_number(cell.mean('before', 'crps'))} to "
+        f"{_number(cell.mean('crossfit', 'crps'))}, a difference of {_crps_difference(cell)})"
+        for cell in worse
+    )
+    return _bullet(f"{claim} {len(poor) - len(worse)} of these, and not in {named}.")
+
+
+def _crps_difference(cell: Cell) -> str:
+    """How much the CRPS rises, from the differences in each split."""
+    rise = cell.values("crossfit", "crps") - cell.values("before", "crps")
+    decimals = _decimals(cell.mean("before", "crps"))
+    return _number(float(rise.mean()), _standard_error(rise), decimals)
+
+
+def _beside_the_paper(everything: list[Cell]) -> list[str]:
+    there = [
+        (cell, limit) for cell in everything if (limit := cell.paper["recalibrated"]) is not None
+    ]
+    if not there:
+        return []
+    missed = [
+        (cell, limit)
+        for cell, limit in there
+        # A mean of numbers that are the paper's may be off by a rounding error.
+        if cell.mean("crossfit", "calibration_error") > limit * (1.0 + 1e-12)
+    ]
+    expected = sum(_chance(cell, limit, fitted=True) for cell, limit in there)
+    reached = _bullet(
+        f"The paper has a recalibrated error in {len(there)} of these cells. Ours, cross-fitted, "
+        f"is at or below it in {len(there) - len(missed)} of {len(there)}. A perfect forecaster "
+        f"whose map is fitted on as many rows could expect to be so in {expected:.1f}."
+    )
+    if not missed:
+        return [reached]
+    rows = [
+        (
+            str(cell),
+            _calibration(cell, "crossfit"),
+            f"{limit:.3f}",
+            f"{cell.mean('crossfit', 'calibration_floor'):.4f}",
+            _percent(_chance(cell, limit, fitted=True)),
+            _percent(_chance(cell, limit, fitted=False)),
+        )
+        for cell, limit in missed
+    ]
+    heads = ("not reached", "ours", "paper", "floor", "chance, fitted map", "chance, truth known")
+    return [
+        reached,
+        "",
+        markdown(heads, rows),
+        _paragraph(
+            "The chances are those of a perfect forecaster to have a mean error at or below the "
+            "paper's over as many splits: one whose map is fitted on as many rows as ours, and "
+            "one that knows the truth and fits nothing. They come of 20,000 draws of "
+            "independent splits. Real splits share rows, so that their mean varies more."
+        ).rstrip(),
+    ]
+
+
+def _chance(cell: Cell, limit: float, *, fitted: bool) -> float:
+    n_fit = cell.size("n_train") if fitted else None
+    return chance_to_reach(limit, cell.size("n_test"), n_fit, cell.splits)
+
+
+def _about_mape(records: Sequence[dict[str, Any]]) -> str:
+    # Models share their splits.
+    zeros = {(r["dataset"], r["split"]): int(r["zero_targets"]) for r in records}
+    sums = {
+        name: total
+        for name in names()
+        if (total := sum(count for (of, _), count in zeros.items() if of == name))
+    }
+    told = "none here"
+    if sums:
+        left = _listed(f"{_count(total, 'row')} of {name}" for name, total in sums.items())
+        told = f"{left}, summed over the splits"
+    ours = min(known.rows for known in info())
+    return _bullet(
+        f"MAPE leaves out test rows whose target is 0: {told}. The paper does not say which "
+        f"variants of its sets it took (its smallest has {SMALLEST} rows, ours {ours}), so that "
+        f"its MAPE and ours are not comparable row by row."
+    )
+
+
+def _section(model: str, group: list[Cell]) -> list[str]:
+    heads = (
+        "calibration error",
+        "before",
+        "training set",
+        "cross-fitted",
+        "floor before",
+        "floor after",
+        "paper before",
+        "paper after",
+        "MAPE before",
+        "paper MAPE",
+    )
+    rows = [
+        (
+            cell.dataset,
+            *(_calibration(cell, variant) for variant in ("before", "training", "crossfit")),
+            *(f"{cell.mean(v, 'calibration_floor'):.4f}" for v in ("before", "crossfit")),
+            *(_shown(cell.paper[name]) for name in ("before", "recalibrated")),
+            _number(cell.mean("before", "mape"), cell.error("before", "mape"), 3),
+            _shown(cell.paper["mape"]),
+        )
+        for cell in group
+    ]
+    parts = [
+        f"## {TITLES[model]}\n",
+        markdown(heads, rows),
+        f"![Calibration curves of {TITLES[model]}, a panel a set]({model}.png)\n",
+    ]
+    for measure, title in _ALSO.items():
+        rows = [(cell.dataset, *(_of(cell, v, measure) for v in VARIANTS)) for cell in group]
+        parts += [f"{title}:\n", markdown(("", *VARIANTS.values()), rows)]
+    return parts
+
+
+def _of(cell: Cell, variant: str, measure: str) -> str:
+    decimals = 3 if measure == "coverage" else None
+    return _number(cell.mean(variant, measure), cell.error(variant, measure), decimals)
+
+
+def _calibration(cell: Cell, variant: str) -> str:
+    measure = "calibration_error"
+    return _number(cell.mean(variant, measure), cell.error(variant, measure), 4)
+
+
+def _number(value: float, error: float | None = None, decimals: int | None = None) -> str:
+    """Write a value, to four figures unless told, and its standard error to as many decimals."""
+    places = _decimals(value) if decimals is None else decimals
+    text = f"{value:,.{places}f}"
+    return text if error is None else f"{text} ± {error:,.{places}f}"
+
+
+def _decimals(value: float) -> int:
+    """How many decimals make four figures."""
+    known = 0.0 < abs(value) < math.inf
+    return max(3 - math.floor(math.log10(abs(value))), 0) if known else 3
+
+
+def _standard_error(values: Any) -> float | None:
+    n = len(values)
+    return float(np.std(values, ddof=1) / math.sqrt(n)) if n > 1 else None
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else repr(value)
+
+
+def _shown(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _percent(chance: float) -> str:
+    """Write a chance as exactly as 20,000 draws tell it."""
+    if chance < 0.0001:
+        return "below 0.01%"
+    if chance > 0.999:
+        return "above 99.9%"
+    return f"{100.0 * chance:.{1 if chance >= 0.01 else 2}f}%"
+
+
+def _change(ratio: float) -> str:
+    percent = 100.0 * (ratio - 1.0)
+    return f"{abs(percent):.1f}% {'lower' if percent < 0 else 'higher'}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
+def _listed(items: Iterable[str]) -> str:
+    """Join as in a sentence."""
+    *rest, last = items
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def _paragraph(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False) + "\n"
+
+
+def _bullet(text: str) -> str:
+    return fill(text, 100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
