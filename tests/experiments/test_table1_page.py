@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 
 import trueline as tl
 from trueline.datasets import info, names
-from trueline.experiments import _table1_page, _table1_plots
+from trueline.experiments import _table1_cells, _table1_plots
 from trueline.experiments._paper import TABLE1, chance_to_reach, perfect_errors
-from trueline.experiments._table1_page import Cell, cells, csv_of, page, table
+from trueline.experiments._table1_cells import Cell, cells
+from trueline.experiments._table1_page import csv_of, page, table
 from trueline.experiments._table1_plots import draw, rows_worth
 
 MODELS = ["bayesian-ridge", "dropout", "concrete-dropout", "deep-ensemble"]
@@ -214,7 +215,7 @@ def test_the_overall_table(records):
         ("deep-ensemble", "training", "Deep ensemble, training set"),
     ]:
         per_set = {
-            name: [np.mean(of(records, name, model, variant, m)) for m in _table1_page.MEASURES]
+            name: [np.mean(of(records, name, model, variant, m)) for m in _table1_cells.MEASURES]
             for name in names()
         }
         _, error, floor, _, crps, coverage, _ = np.array(list(per_set.values())).T

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import trueline as tl
 from tests.models.cases import MODELS, make_rows, name
+from trueline.models import _training
 
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 FAILS = {WEIGHTS: "batches are drawn at random: a row of weight 2 is not two rows to them"}
@@ -32,6 +35,47 @@ def test_inside_a_calibrated_regressor(model):
     lower, upper = calibrated.predict_interval(X, 0.8)
     assert (lower < upper).all()
     assert type(calibrated.estimator_) is type(model)
+
+
+@pytest.mark.parametrize("ensemble", [False, True])
+@pytest.mark.parametrize("model", MODELS, ids=name)
+def test_folds_are_trained_as_one_stack(model, ensemble, monkeypatch):
+    X, y = make_rows(90)
+    # Few epochs: what rounding starts has not grown.
+    model = clone(model).set_params(max_epochs=3, learning_rate=1e-3)
+    options = {"cv": 3, "ensemble": ensemble, "scale_estimator": None, "random_state": 0}
+    # A pipeline has to train them one by one.
+    alone = tl.CalibratedRegressor(make_pipeline(model), **options).fit(X, y)
+    stacks = []
+    train = _training.train
+
+    def counted(recipe, members, progress=None):
+        stacks.append(len(members))
+        return train(recipe, members, progress)
+
+    monkeypatch.setattr(_training, "train", counted)
+    stacked = tl.CalibratedRegressor(model, **options).fit(X, y)
+    networks = model._n_networks()
+    # The folds, with the model of all rows unless they predict together; then the thinned ones.
+    assert stacks == [networks * (3 if ensemble else 4), networks * 3]
+    assert stacked.shrinkage_ == pytest.approx(alone.shrinkage_, rel=1e-3)
+    np.testing.assert_allclose(stacked.predict(X), alone.predict(X), rtol=1e-3, atol=1e-3)
+    for ours, theirs in zip(
+        stacked.predict_interval(X, 0.8), alone.predict_interval(X, 0.8), strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=1e-2)
+
+
+def test_weights_go_with_the_rows_of_a_fold():
+    X, y = make_rows(60)
+    weight = np.linspace(0.0, 2.0, 60)
+    model = clone(MODELS[0]).set_params(max_epochs=3)
+    options = {"cv": 3, "ensemble": True, "scale_estimator": None, "random_state": 0}
+    stacked = tl.CalibratedRegressor(model, **options).fit(X, y, sample_weight=weight)
+    splits = KFold(3, shuffle=True, random_state=0).split(X)
+    for fitted, (train, _) in zip(stacked.estimators_, splits, strict=True):
+        expected = clone(model).fit(X[train], y[train], sample_weight=weight[train])
+        np.testing.assert_allclose(fitted.predict(X), expected.predict(X), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name)

@@ -98,7 +98,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Forecasts of a fitted estimator, for models that say more than is found; whatever
         `as_distribution` takes will do.
     n_jobs : int, optional
-        Folds to fit at a time, as in joblib.
+        Folds to fit at a time, as in joblib. Networks of `trueline.models` are trained as one
+        stack instead, which is faster.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         Seeds the shuffle of the folds, the learned scale, and every ``random_state`` of the
         estimator and of the recalibrator that is None. None is different each time.

@@ -24,6 +24,7 @@ from trueline.estimators._predictive import predictive
 from trueline.experiments import ExperimentError, Progress
 from trueline.experiments._journal import Journal
 from trueline.experiments._record import folder, made_by
+from trueline.experiments._table1_cells import LEVELS
 from trueline.experiments._table1_page import csv_of, page, table
 from trueline.experiments._table1_plots import draw
 from trueline.metrics import calibration_curve, evaluate
@@ -31,7 +32,6 @@ from trueline.models._torch import core
 from trueline.scale._errors import did_you_mean
 
 TEST_SHARE = 0.25
-LEVELS = np.arange(1, 20) / 20
 
 #: What --quick runs, in full but for the number of sets and splits.
 QUICK_SETS, QUICK_SPLITS = ("mpg", "auto", "cpu"), 1

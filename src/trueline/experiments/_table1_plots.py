@@ -11,11 +11,10 @@ import numpy as np
 from trueline._files import whole_file
 from trueline._validation import FloatArray
 from trueline.displays import _style
-from trueline.experiments._table1_page import TITLES, VARIANTS, Cell, cells
+from trueline.experiments._table1_cells import LEVELS, TITLES, VARIANTS, Cell, cells
 from trueline.metrics._bands import consistency_band
 
-#: Levels of the curves, and those of the band, which ends in the corners.
-LEVELS = np.arange(1, 20) / 20
+# Levels of the band, which ends in the corners.
 _BAND = np.arange(41) / 40
 CONFIDENCE = 0.95
 
