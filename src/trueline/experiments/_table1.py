@@ -24,6 +24,7 @@ from trueline.estimators._predictive import predictive
 from trueline.experiments import ExperimentError, Progress
 from trueline.experiments._journal import Journal
 from trueline.experiments._record import folder, made_by
+from trueline.experiments._shared_fits import SharedFits
 from trueline.experiments._table1_cells import LEVELS
 from trueline.experiments._table1_page import csv_of, page, table
 from trueline.experiments._table1_plots import draw
@@ -181,7 +182,7 @@ def measure(dataset: str, model: str, split: int) -> dict[str, Any]:
         "n_test": len(y_test),
         "zero_targets": int(np.sum(y_test == 0)),
         "variants": {
-            name: judge(y_test, dist, len(y) if name in ("training", "crossfit") else None)
+            name: judge(y_test, dist, None if name in ("before", "averaged") else len(y))
             for name, dist in forecasts.items()
         },
         "seconds": round(time.perf_counter() - started, 1),
@@ -192,17 +193,21 @@ def forecast(
     model: Any, X: FloatArray, y: FloatArray, X_test: FloatArray, seed: int
 ) -> dict[str, Distribution]:
     """Forecast test rows before recalibration, and after each kind of it."""
-    from sklearn.base import clone
     from sklearn.frozen import FrozenEstimator
 
-    fitted = FrozenEstimator(clone(model).fit(X, y))
-    on_training = CalibratedRegressor(fitted, scale_estimator=None).fit(X, y)
-    crossfit = CalibratedRegressor(
-        model, ensemble=True, scale_estimator=None, random_state=seed
-    ).fit(X, y)
+    shared = SharedFits(model)
+    refit, crossfit = (
+        CalibratedRegressor(shared, ensemble=ensemble, scale_estimator=None, random_state=seed).fit(
+            X, y
+        )
+        for ensemble in (False, True)
+    )
+    whole = FrozenEstimator(refit.estimator_)
+    on_training = CalibratedRegressor(whole, scale_estimator=None).fit(X, y)
     return {
-        "before": predictive(fitted, X_test),
+        "before": predictive(whole, X_test),
         "training": on_training.predict_dist(X_test),
+        "refit": refit.predict_dist(X_test),
         "averaged": Mixture([predictive(m, X_test) for m in crossfit.estimators_]),
         "crossfit": crossfit.predict_dist(X_test),
     }
