@@ -9,13 +9,14 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
-from trueline.experiments import ExperimentError, _table1
+from trueline.experiments import ExperimentError, _shared_fits, _table1
 from trueline.experiments._paper import perfect_errors
+from trueline.models import DropoutRegressor
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("TRUELINE_DATA"), reason="TRUELINE_DATA is not set"
 )
-VARIANTS = ("before", "training", "averaged", "crossfit")
+VARIANTS = ("before", "training", "refit", "averaged", "crossfit")
 FILES = [
     "bayesian-ridge.png",
     "concrete-dropout.png",
@@ -202,11 +203,32 @@ def test_what_is_measured_is_what_a_user_would_measure():
         observed = (tl.pit(y_test, dist)[:, None] <= levels).mean(axis=0)
         np.testing.assert_allclose(variants[name]["curve"], observed, atol=1e-4)
     assert (found["n_train"], found["n_test"], found["zero_targets"]) == (156, 53, 0)
-    crossfit = tl.CalibratedRegressor(
-        _table1.make("bayesian-ridge", 3), cv=5, ensemble=True, scale_estimator=None, random_state=3
-    ).fit(X, y)
-    expected = tl.crps(y_test, crossfit.predict_dist(X_test))
-    assert variants["crossfit"]["crps"] == pytest.approx(expected, rel=1e-5)
+    model = _table1.make("bayesian-ridge", 3)
+    options = {"cv": 5, "scale_estimator": None, "random_state": 3}
+    for name, ensemble in (("refit", False), ("crossfit", True)):
+        honest = tl.CalibratedRegressor(model, ensemble=ensemble, **options).fit(X, y)
+        expected = tl.crps(y_test, honest.predict_dist(X_test))
+        assert variants[name]["crps"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("model", [BayesianRidge(), DropoutRegressor((8,), max_epochs=2)])
+def test_fits_are_shared_and_the_same(model, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    model.set_params(**({"random_state": 0} if isinstance(model, DropoutRegressor) else {}))
+    made = []
+    fit = _shared_fits._fit
+    monkeypatch.setattr(
+        _shared_fits, "_fit", lambda model, sets: made.append(len(sets)) or fit(model, sets)
+    )
+    shared = _shared_fits.SharedFits(model)
+    options = {"cv": 3, "scale_estimator": None, "random_state": 0}
+    for ensemble in (False, True):
+        ours = tl.CalibratedRegressor(shared, ensemble=ensemble, **options).fit(X, y)
+        theirs = tl.CalibratedRegressor(model, ensemble=ensemble, **options).fit(X, y)
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-4, atol=1e-4)
+    # All rows and three folds; three thinned; and nothing more.
+    assert made == [4, 3, 0, 0]
 
 
 @needs_data
@@ -222,4 +244,4 @@ def test_the_quick_table(trueline, folder):
         crossfit = record["variants"]["crossfit"]["calibration_error"]
         assert crossfit <= np.quantile(errors, 0.9999), (record["dataset"], record["model"])
         # All of them are forecasts of the same rows, and no two the same.
-        assert len({variant["crps"] for variant in record["variants"].values()}) == 4
+        assert len({variant["crps"] for variant in record["variants"].values()}) == 5

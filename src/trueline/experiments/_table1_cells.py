@@ -20,9 +20,12 @@ TITLES = {
 VARIANTS = {
     "before": "before",
     "training": "training set",
+    "refit": "cross-fitted",
     "averaged": "averaged",
-    "crossfit": "cross-fitted",
+    "crossfit": "K-fold rule",
 }
+#: Those whose map has not seen the rows that its model was trained on.
+HONEST = ("refit", "crossfit")
 MEASURES = (
     "mape",
     "calibration_error",

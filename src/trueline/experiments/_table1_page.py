@@ -16,6 +16,7 @@ from trueline.datasets import info, names
 from trueline.experiments._paper import SMALLEST, chance_to_reach
 from trueline.experiments._record import comma_separated, markdown
 from trueline.experiments._table1_cells import (
+    HONEST,
     MEASURES,
     TITLES,
     VARIANTS,
@@ -37,10 +38,14 @@ _METHODS = """\
 - `before`: the model, fitted on all training rows, as it is.
 - `training set`: the same model, recalibrated by isotonic regression on the rows that it was
   trained on. That is the paper's protocol.
-- `averaged`: five models, each fitted on four fifths of the training rows, their forecasts averaged
-  and not recalibrated. It shows what averaging alone gives.
-- `cross-fitted`: those five, each recalibrated on the fifth that it has not seen, then averaged:
-  the paper's K-fold rule, `CalibratedRegressor(model, cv=5, ensemble=True, scale_estimator=None)`.
+- `cross-fitted`: the same model, recalibrated on scores of rows by models that have not seen them:
+  five, each fitted on four fifths of the training rows.
+  `CalibratedRegressor(model, cv=5, scale_estimator=None)`.
+- `averaged`: the forecasts of those five models, averaged and not recalibrated. It shows what
+  averaging alone gives.
+- `K-fold rule`: those five, each recalibrated on the fifth that it has not seen, then averaged, as
+  the paper has it in section 3.
+  `CalibratedRegressor(model, cv=5, scale_estimator=None, ensemble=True)`.
 
 The calibration error is Eq. 9 with the levels 0, 0.1, ..., 1. The floor is what a perfect
 forecaster would expect there: 1.65 / T on T test rows, and 1.65 (1 / T + 1 / n) for a forecast
@@ -137,8 +142,8 @@ def page(records: Sequence[dict[str, Any]], made: str) -> str:
         "## What it shows\n",
         *(_of_model(model, group) for model, group in groups.items()),
         _crps_on_average(groups),
-        _above_the_limit(everything),
-        _crps_where_it_matters(everything),
+        *(_above_the_limit(everything, variant) for variant in HONEST),
+        *(_crps_where_it_matters(everything, variant) for variant in HONEST),
         _about_mape(records),
         *_beside_the_paper(everything),
         "",
@@ -181,71 +186,75 @@ def _of_model(model: str, group: list[Cell]) -> str:
         for variant, name in (
             ("before", "before"),
             ("training", "on the training set"),
-            ("averaged", "averaged"),
-            ("crossfit", "cross-fitted"),
+            ("refit", "cross-fitted"),
+            ("crossfit", "by the K-fold rule"),
         )
     )
-    whole, averaging, rest = (
+    refit, rule, averaging, rest = (
         _mean(cell.crps_to(*pair) for cell in group)
-        for pair in (("crossfit", "before"), ("averaged", "before"), ("crossfit", "averaged"))
+        for pair in (
+            ("refit", "before"),
+            ("crossfit", "before"),
+            ("averaged", "before"),
+            ("crossfit", "averaged"),
+        )
     )
-    lower = sum(cell.crps_to("crossfit", "averaged") < 1.0 for cell in group)
     return _bullet(
         f"{TITLES[model]}: the calibration error is, on average over {_count(len(group), 'set')}, "
-        f"{ratios}, in units of its floor. The CRPS of the cross-fitted forecast is "
-        f"{_change(whole)} than before. Averaging five models alone makes it {_change(averaging)} "
-        f"than before; recalibrating those five makes it {_change(rest)} than averaged, and lower "
-        f"in {lower} of {_count(len(group), 'set')}."
+        f"{ratios}, in units of its floor. The CRPS is {_change(refit)} than before cross-fitted, "
+        f"and {_change(rule)} by the K-fold rule. Of the latter, averaging five models alone makes "
+        f"it {_change(averaging)}, and recalibrating those five {_change(rest)} than averaged."
     )
 
 
 def _crps_on_average(groups: dict[str, list[Cell]]) -> str:
     worse = [
-        f"{TITLES[model]} ({ratio:.3f})"
+        f"{TITLES[model]}, {VARIANTS[variant]} ({ratio:.3f})"
         for model, group in groups.items()
-        if (ratio := _mean(cell.crps_to("crossfit", "before") for cell in group)) > 1.0
+        for variant in HONEST
+        if (ratio := _mean(cell.crps_to(variant, "before") for cell in group)) > 1.0
     ]
-    claim = "On average over the sets the CRPS of the cross-fitted forecast, relative to before, is"
-    if worse:
-        return _bullet(f"{claim} above 1 for {_listed(worse)}.")
-    return _bullet(f"{claim} above 1 for no model.")
+    claim = "On average over the sets the CRPS, relative to before, is above 1 for"
+    return _bullet(f"{claim} {_listed(worse) if worse else 'no model'}.")
 
 
-def _above_the_limit(everything: list[Cell]) -> str:
-    above = [cell for cell in everything if cell.ratio("crossfit") > LIMIT]
-    claim = f"After cross-fitting, the calibration error is above {LIMIT:g} times its floor"
+def _above_the_limit(everything: list[Cell], variant: str) -> str:
+    above = [cell for cell in everything if cell.ratio(variant) > LIMIT]
+    claim = (
+        f"After recalibration ({VARIANTS[variant]}), the error is above {LIMIT:g} times its floor"
+    )
     if not above:
         return _bullet(f"{claim} in none of {_count(len(everything), 'cell')}.")
     named = _listed(
-        f"{cell} ({_calibration(cell, 'crossfit')}, {cell.ratio('crossfit'):.2f} times the floor "
-        f"of {cell.mean('crossfit', 'calibration_floor'):.4f})"
+        f"{cell} ({_calibration(cell, variant)}, {cell.ratio(variant):.2f} times the floor "
+        f"of {cell.mean(variant, 'calibration_floor'):.4f})"
         for cell in above
     )
     return _bullet(f"{claim} in {len(above)} of {_count(len(everything), 'cell')}: {named}.")
 
 
-def _crps_where_it_matters(everything: list[Cell]) -> str:
+def _crps_where_it_matters(everything: list[Cell], variant: str) -> str:
     poor = [cell for cell in everything if cell.ratio("before") > LIMIT]
-    worse = [cell for cell in poor if not cell.crps_to("crossfit", "before") < 1.0]
+    worse = [cell for cell in poor if not cell.crps_to(variant, "before") < 1.0]
     if not poor:
         return _bullet(f"No model as it is has an error above {LIMIT:g} times its floor.")
     claim = (
         f"As it is, a model has an error above {LIMIT:g} times its floor in {len(poor)} of "
-        f"{_count(len(everything), 'cell')}. Cross-fitting lowers the CRPS in"
+        f"{_count(len(everything), 'cell')}. Recalibration ({VARIANTS[variant]}) lowers the CRPS in"
     )
     if not worse:
         return _bullet(f"{claim} all of these.")
     named = _listed(
         f"{cell} (from {_number(cell.mean('before', 'crps'))} to "
-        f"{_number(cell.mean('crossfit', 'crps'))}, a difference of {_crps_difference(cell)})"
+        f"{_number(cell.mean(variant, 'crps'))}, a difference of {_crps_difference(cell, variant)})"
         for cell in worse
     )
     return _bullet(f"{claim} {len(poor) - len(worse)} of these, and not in {named}.")
 
 
-def _crps_difference(cell: Cell) -> str:
+def _crps_difference(cell: Cell, variant: str) -> str:
     """How much the CRPS rises, from the differences in each split."""
-    rise = cell.values("crossfit", "crps") - cell.values("before", "crps")
+    rise = cell.values(variant, "crps") - cell.values("before", "crps")
     decimals = _decimals(cell.mean("before", "crps"))
     return _number(float(rise.mean()), standard_error(rise), decimals)
 
@@ -256,31 +265,38 @@ def _beside_the_paper(everything: list[Cell]) -> list[str]:
     ]
     if not there:
         return []
-    missed = [
-        (cell, limit)
-        for cell, limit in there
-        # A mean of numbers that are the paper's may be off by a rounding error.
-        if cell.mean("crossfit", "calibration_error") > limit * (1.0 + 1e-12)
-    ]
+    missed = {
+        variant: [
+            (cell, limit)
+            for cell, limit in there
+            # A mean of numbers that are the paper's may be off by a rounding error.
+            if cell.mean(variant, "calibration_error") > limit * (1.0 + 1e-12)
+        ]
+        for variant in HONEST
+    }
     expected = sum(_chance(cell, limit, fitted=True) for cell, limit in there)
-    reached = _bullet(
-        f"The paper has a recalibrated error in {len(there)} of these cells. Ours, cross-fitted, "
-        f"is at or below it in {len(there) - len(missed)} of {len(there)}. A perfect forecaster "
-        f"whose map is fitted on as many rows could expect to be so in {expected:.1f}."
+    counts = _listed(
+        f"in {len(there) - len(cells)} {VARIANTS[variant]}" for variant, cells in missed.items()
     )
-    if not missed:
-        return [reached]
+    reached = _bullet(
+        f"The paper has a recalibrated error in {len(there)} of these cells. Ours is at or below "
+        f"it {counts}. A perfect forecaster whose map is fitted on as many rows could expect to be "
+        f"so in {expected:.1f}."
+    )
     rows = [
         (
-            str(cell),
-            _calibration(cell, "crossfit"),
+            f"{cell}, {VARIANTS[variant]}",
+            _calibration(cell, variant),
             f"{limit:.3f}",
-            f"{cell.mean('crossfit', 'calibration_floor'):.4f}",
+            f"{cell.mean(variant, 'calibration_floor'):.4f}",
             _percent(_chance(cell, limit, fitted=True)),
             _percent(_chance(cell, limit, fitted=False)),
         )
-        for cell, limit in missed
+        for variant, cells in missed.items()
+        for cell, limit in cells
     ]
+    if not rows:
+        return [reached]
     heads = ("not reached", "ours", "paper", "floor", "chance, fitted map", "chance, truth known")
     return [
         reached,
@@ -326,6 +342,7 @@ def _section(model: str, group: list[Cell]) -> list[str]:
         "before",
         "training set",
         "cross-fitted",
+        "K-fold rule",
         "floor before",
         "floor after",
         "paper before",
@@ -336,7 +353,7 @@ def _section(model: str, group: list[Cell]) -> list[str]:
     rows = [
         (
             cell.dataset,
-            *(_calibration(cell, variant) for variant in ("before", "training", "crossfit")),
+            *(_calibration(cell, v) for v in ("before", "training", *HONEST)),
             *(f"{cell.mean(v, 'calibration_floor'):.4f}" for v in ("before", "crossfit")),
             *(_shown(cell.paper[name]) for name in ("before", "recalibrated")),
             _number(cell.mean("before", "mape"), cell.error("before", "mape"), 3),

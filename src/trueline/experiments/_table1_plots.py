@@ -11,14 +11,14 @@ import numpy as np
 from trueline._files import whole_file
 from trueline._validation import FloatArray
 from trueline.displays import _style
-from trueline.experiments._table1_cells import LEVELS, TITLES, VARIANTS, Cell, cells
+from trueline.experiments._table1_cells import HONEST, LEVELS, TITLES, VARIANTS, Cell, cells
 from trueline.metrics._bands import consistency_band
 
 # Levels of the band, which ends in the corners.
 _BAND = np.arange(41) / 40
 CONFIDENCE = 0.95
 
-_DRAWN = ("before", "training", "crossfit")
+_DRAWN = ("before", "training", *HONEST)
 _COLUMNS = 4
 _PANEL = 2.75
 _TICKS = np.arange(3) / 2
