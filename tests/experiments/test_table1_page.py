@@ -411,7 +411,7 @@ def test_one_split_has_no_standard_error():
     assert f"{MADE} Seed 0." in text
     assert "split once at random" in text
     found = list(csv.DictReader(io.StringIO(csv_of(few))))
-    assert [r["dataset"] for r in found] == ["mpg"] * 4 + ["cpu"] * 4
+    assert [r["dataset"] for r in found] == ["mpg"] * 5 + ["cpu"] * 5
     assert {r["crps_se"] for r in found} == {""}
     # No model with a recalibrated number in the paper.
     assert "The paper has a recalibrated error" not in text
