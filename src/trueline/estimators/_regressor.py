@@ -88,7 +88,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         False pools the out-of-fold forecasts, fits one map on them, and refits the estimator
         on all rows. True is the paper's rule for K folds: K models, each with the map of the
         rows it has not seen, whose forecasts are averaged as a `Mixture`. Either way the map is
-        fitted to what will predict; see ``shrinkage_``.
+        fitted to what will predict; see ``shrinkage_``. Choose True for networks, and others
+        whose fits differ from each other: the one map of False cannot know what is peculiar to
+        the refit (see ``results/table1/table1.md``).
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" takes the estimator's own scale
         where it varies usefully and otherwise learns one from absolute out-of-fold errors, but

@@ -20,9 +20,9 @@ TITLES = {
 VARIANTS = {
     "before": "before",
     "training": "training set",
-    "refit": "cross-fitted",
+    "refit": "refitted",
     "averaged": "averaged",
-    "crossfit": "K-fold rule",
+    "crossfit": "cross-fitted",
 }
 #: Those whose map has not seen the rows that its model was trained on.
 HONEST = ("refit", "crossfit")

@@ -51,7 +51,7 @@ def draw(path: Path, records: Sequence[dict[str, Any]], model: str) -> None:
     figure.legend(
         handles=[*curves, band_],
         loc="outside lower center",
-        ncols=4 if columns > 2 else 2,
+        ncols=5 if columns > 2 else 2,
         frameon=False,
         handlelength=3.2,
     )
