@@ -57,12 +57,12 @@ that was recalibrated on n rows. CRPS and calibration error: lower is better. In
 is every mean and standard error.
 
 The curves in the pictures are means over the splits too: where fits stray to one side in one split
-and to the other in the next, that cancels in the curve and not in the error. Grey is where the whole curve of a perfect
-forecaster would lie with 95% probability, by chance in the test rows. A row that several splits
-test counts as often but tells no more, so that S splits of T rows out of N are worth
-T / (T / N + (1 - T / N) / S) independent rows: the band is that of so many. A map fitted on n rows
-adds chance of its own, which the band leaves out. The numbers in the panels are calibration errors
-over their floors.
+and to the other in the next, that cancels in the curve and not in the error. Grey is where the
+whole curve of a perfect forecaster would lie with 95% probability, by chance in the test rows. A
+row that several splits test counts as often but tells no more, so that S splits of T rows out of N
+are worth T / (T / N + (1 - T / N) / S) independent rows: the band is that of so many. A map fitted
+on n rows adds chance of its own, which the band leaves out. The numbers in the panels are
+calibration errors over their floors.
 """
 COVERAGE = 0.9
 #: Above so many times its floor chance no longer explains a calibration error.
