@@ -24,7 +24,7 @@ help: ## show this list
 setup: $(VENV)/.dev ## set up the development environment
 
 test: $(VENV)/.dev ## run all tests and doctests
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types and layers
 	$(BIN)/ruff check

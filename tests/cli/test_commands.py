@@ -9,6 +9,7 @@ from pyarrow import csv, parquet
 
 import trueline as tl
 from trueline import demo
+from trueline.scale import _fit
 
 
 @pytest.mark.parametrize("file", ["past.csv", "past.parquet"])
@@ -132,8 +133,7 @@ def test_fit_with_a_method(trueline, past, options, expected):
 
 
 def test_fit_says_how_far_a_compressed_map_is_off(trueline, past, monkeypatch):
-    monkeypatch.setattr("trueline.scale._fit._ROWS", 1)
-    monkeypatch.setattr("trueline.scale._fit._KNOTS", 500)
+    monkeypatch.setitem(_fit.fit_source.__kwdefaults__, "max_knots", 500)
     run = trueline("fit", "past.csv", "-o", "map.json")
     error = tl.load("map.json").compression_error_
     assert 0 < error < 0.01

@@ -6,16 +6,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
-# States are compressed from an eighth of a million rows on, and into smaller ones: few rows then
-# show what happens to many. The system counts the peak.
+# Rows are counted in cells from an eighth of a million on: few rows then show what happens to many.
+# The system counts the peak.
 MEASURED = """
 import sys
-import trueline.scale._evaluate, trueline.scale._fit, trueline.scale._sketch
-trueline.scale._evaluate._ROWS = trueline.scale._fit._ROWS = 1 << 17
-trueline.scale._fit._KNOTS = 1 << 14
-trueline.scale._sketch._CELLS = 1 << 12
+from trueline.scale import _fitting, _folder, _judging, _source
+_fitting.LIMIT = 1 << 16
+_fitting._ROWS = _judging.ROWS = 1 << 17
+_fitting._HELD, _fitting._KNOTS = 1 << 19, 1 << 17
+_folder.PIECE = _source.PIECE = 1 << 17
 from trueline.cli import main
 sys.argv = ["trueline", *sys.argv[1:]]
 try:
@@ -55,7 +58,12 @@ def write(path: Path, rows: int) -> float:
     return path.stat().st_size / 1e6
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from /proc")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="the peak is read from /proc"
+)
+
+
+@needs_proc
 def test_memory_does_not_grow_with_the_file(folder):
     small, large = write(folder / "small.csv", 150_000), write(folder / "large.csv", 750_000)
     commands = {
@@ -69,4 +77,35 @@ def test_memory_does_not_grow_with_the_file(folder):
     }
     # 104 MB more of file
     assert large - small > 100
+    assert max(growth.values()) < (large - small) / 2, growth
+
+
+def write_folder(path: Path, files: int) -> float:
+    """Write files of 100,000 rows of 500 groups; return the size in MB."""
+    path.mkdir()
+    for i in range(files):
+        rng = np.random.default_rng(i)
+        columns = {name: rng.normal(size=100_000) for name in ("y", "mean", "more")}
+        columns["std"] = rng.uniform(0.5, 2.0, size=100_000)
+        columns["group"] = rng.integers(0, 500, size=100_000)
+        parquet.write_table(pa.table(columns), path / f"{i}.parquet", row_group_size=25_000)
+    return sum(file.stat().st_size for file in path.iterdir()) / 1e6
+
+
+@needs_proc
+def test_memory_does_not_grow_with_the_folder(folder):
+    # The small one has more pieces than are worked on, or wait to be merged, at a time.
+    small, large = write_folder(folder / "small", 12), write_folder(folder / "large", 44)
+    commands = {
+        "evaluate": lambda name: ["evaluate", name],
+        "fit": lambda name: ["fit", name, "-o", "map.json", "--force"],
+        "fit groups": lambda name: ["fit", name, "-o", "g.json", "--force", "--group", "group"],
+        "apply": lambda name: ["apply", "map.json", name, "-o", f"out-{name}"],
+    }
+    growth = {
+        name: peak(*arguments("large")) - peak(*arguments("small"))
+        for name, arguments in commands.items()
+    }
+    # 131 MB more of files
+    assert large - small > 120
     assert max(growth.values()) < (large - small) / 2, growth

@@ -44,7 +44,13 @@ def files(folder, trueline):
     [
         ("evaluate pats.csv", "there is no file pats.csv. Did you mean 'past.csv'?"),
         ("evaluate zzz.csv", "there is no file zzz.csv."),
-        ("evaluate folder", "folder is a folder; expected a file."),
+        (
+            "evaluate folder",
+            (
+                "folder holds no files of forecasts; expected files that end in .parquet, .csv, "
+                ".tsv, .arrow or .feather, in it or in its subfolders."
+            ),
+        ),
         ("evaluate empty.csv", "empty.csv is empty; expected rows of forecasts and outcomes."),
         (
             "evaluate header.csv",

@@ -195,7 +195,7 @@ def test_every_truncation_is_refused(path, name):
 
 # ---- documents that are not maps -------------------------------------------------------
 
-CLASSES = "['Auto', 'Beta', 'Grouped', 'Isotonic', 'Scaling', 'Smooth']"
+CLASSES = "['Auto', 'Beta', 'Grouped', 'Isotonic', 'Online', 'Scaling', 'Smooth']"
 KINDS = "('standardised', 'residual', 'normal score')"
 
 

@@ -303,7 +303,8 @@ def test_an_arrow_stream_is_read_too(tmp_path):
          "or .feather.")),
         ("packed.parquet.gz", ("packed.parquet.gz ends in .gz; expected a file that ends in .csv, "
          ".tsv, .parquet, .arrow or .feather.")),
-        ("folder", "folder is a folder; expected a file."),
+        ("folder", ("folder holds no files of forecasts; expected files that end in .parquet, "
+         ".csv, .tsv, .arrow or .feather, in it or in its subfolders.")),
         ("nowhere/past.csv", ("there is no file nowhere/past.csv. There is no folder nowhere "
          "either.")),
     ],

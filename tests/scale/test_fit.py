@@ -3,10 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import trueline as tl
 from tests.scale.cases import ENDINGS, make_case
-from trueline.scale import Columns, FileError, _fit, _groups, fit_file
+from trueline.recalibration import _scores
+from trueline.scale import Columns, FileError, _fitting, _groups, fit_file
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()]
 
@@ -62,35 +64,69 @@ def test_many_scores_are_compressed_as_in_python(normal, tmp_path):
     assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).compress(500).to_json()
 
 
-@pytest.mark.parametrize("grouped", [False, True], ids=["pooled", "grouped"])
-@pytest.mark.usefixtures("small_chunks")
-def test_more_rows_than_are_held_stay_within_the_stated_bound(grouped, monkeypatch, tmp_path):
-    monkeypatch.setattr(_fit, "_ROWS", 2048)
-    monkeypatch.setattr(_fit, "_ROWS_WITH_MORE", 2048)
-    monkeypatch.setattr(_fit, "_KNOTS", 2000)
+@pytest.fixture
+def small_states(monkeypatch):
+    """Few rows are held as they are, and scores are rounded from a thousand on."""
+    monkeypatch.setattr(_fitting, "LIMIT", 1000)
+    monkeypatch.setattr(_fitting, "_ROWS", 2048)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_scores_that_are_too_many_are_those_of_partial_fit(weighted, tmp_path):
     case = make_case("normal", n=20_000)
     file = case.write(tmp_path / "past.parquet")
-    columns = Columns(group="region" if grouped else None)
-    R = fit_file(file, columns=columns)
-    whole = R.scores_
-    assert whole.total == 20_000
+    R = fit_file(file, columns=Columns(weight="weight" if weighted else None))
+    w = case.weight if weighted else np.ones(20_000)
+    scores = case.dist.score(case.y)
+    expected = _scores.Exact("standardised", *_sorted(scores, w)).round()
+    assert R.scores_.rounded
+    np.testing.assert_array_equal(R.scores_.values, expected.values)
+    np.testing.assert_array_equal(R.scores_.cumulative()[1], expected.cumulative()[1])
+    assert R.compression_error_ == 0
+
+
+def _sorted(scores, w):
+    order = np.argsort(scores[w > 0])
+    return scores[w > 0][order], w[w > 0][order]
+
+
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
+    y = np.random.default_rng(0).normal(size=9000)
+    y[[5, 4000, 8000]] = [-1.7976e308, 1.7976e308, 1.7976931348623157e308]
+    file = tmp_path / "past.parquet"
+    parquet.write_table(pa.table({"y": y, "mean": np.zeros(9000)}), file)
+    values = fit_file(file).scores_.values
+    assert np.isfinite(values).all()
+    expected = _scores.round_scores(y[[5, 4000, 8000]])
+    np.testing.assert_array_equal(values[[0, -2, -1]], expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_many_groups_stay_within_the_stated_bound(weighted, monkeypatch, tmp_path):
+    monkeypatch.setattr(_fitting, "_HELD", 3000)
+    monkeypatch.setattr(_fitting, "_KNOTS", 1500)
+    case = make_case("normal", n=20_000)
+    file = case.write(tmp_path / "past.parquet")
+    R = fit_file(file, columns=Columns(group="region", weight="weight" if weighted else None))
+    w = case.weight if weighted else np.ones(20_000)
+    assert R.scores_.error == 0  # all rows together are counted, not compressed
+    assert R.scores_.total == w.sum()
+    assert R.groups_ == ["a,b", "north", "south"]
     assert 0 < R.compression_error_ < 0.02
-    scores = np.sort(case.dist.score(case.y))
-    reached = whole.at(scores)[1] / whole.total
-    np.testing.assert_allclose(
-        reached, np.arange(1, 20_001) / 20_000, rtol=0, atol=R.compression_error_ + 1e-12
-    )
-    if grouped:
-        assert R.groups_ == ["a,b", "north", "south"]
-        counts = [R._group_scores[name].total for name in R.groups_]
-        assert counts == [np.count_nonzero(case.groups == name) for name in R.groups_]
+    for name, found in R._group_scores.items():
+        scores, weight = _sorted(case.dist.score(case.y), np.where(case.groups == name, w, 0.0))
+        assert found.total == weight.sum()
+        reached = found.at(scores)[1] / found.total
+        # A score that was rounded up has its own weight above it.
+        bound = found.error + weight.max() / found.total
+        np.testing.assert_allclose(reached, np.cumsum(weight) / found.total, rtol=0, atol=bound)
 
 
-@pytest.mark.usefixtures("small_chunks")
-def test_discrete_scores_stay_exact_however_many_rows(monkeypatch, tmp_path):
-    monkeypatch.setattr(_fit, "_ROWS", 2048)
-    monkeypatch.setattr(_fit, "_ROWS_WITH_MORE", 2048)
-    monkeypatch.setattr(_fit, "_KNOTS", 100)
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_discrete_scores_stay_exact_however_many_rows(tmp_path):
     y = np.random.default_rng(0).integers(0, 50, size=9000).astype(float)
     path = tmp_path / "past.csv"
     path.write_text("y,mean\n" + "".join(f"{value},10\n" for value in y))
@@ -104,16 +140,14 @@ def test_discrete_scores_stay_exact_however_many_rows(monkeypatch, tmp_path):
     assert R.to_json() == expected.to_json()
 
 
-@pytest.mark.usefixtures("small_chunks")
-def test_rows_without_weight_may_fill_whole_parts(monkeypatch, tmp_path):
-    monkeypatch.setattr(_fit, "_ROWS", 1024)
-    monkeypatch.setattr(_fit, "_ROWS_WITH_MORE", 1024)
-    y = np.random.default_rng(0).normal(size=3000)
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_rows_without_weight_may_fill_whole_parts(tmp_path):
+    y = np.random.default_rng(0).normal(size=6000)
     path = tmp_path / "past.csv"
-    rows = (f"{value},0,1,{0 if i < 2048 else 1}\n" for i, value in enumerate(y))
+    rows = (f"{value},0,1,{0 if i < 5000 else 1}\n" for i, value in enumerate(y))
     path.write_text("y,mean,std,w\n" + "".join(rows))
     R = fit_file(path, columns=Columns(weight="w"))
-    np.testing.assert_array_equal(R.scores_.values, np.sort(y[2048:]))
+    np.testing.assert_array_equal(R.scores_.values, np.sort(y[5000:]))
 
 
 def test_the_share_read_grows_to_the_whole(case, tmp_path):

@@ -5,8 +5,8 @@ import pytest
 
 from tests.scale.cases import ENDINGS, make_case
 from trueline.scale import Columns, _sample
+from trueline.scale._folder import open_source
 from trueline.scale._sample import sample_source
-from trueline.scale._source import open_source
 
 
 def draw(path, most, seed=0, **columns):

@@ -56,7 +56,7 @@ class Kind(StrEnum):
 
 
 # What several commands take.
-File = Annotated[Path, typer.Argument(metavar="FILE", help="File of forecasts.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File or folder of forecasts.")]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
 Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; else y.")]
 Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; else mean or prediction.")]
@@ -173,7 +173,9 @@ def fit(
 def apply(
     map_file: MapFile,
     file: File,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="File or folder to write.")
+    ],
     coverage: Annotated[
         list[float] | None,
         typer.Option(

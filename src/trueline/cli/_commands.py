@@ -23,14 +23,15 @@ from trueline.recalibration import Auto, Grouped, Recalibrator, load
 from trueline.recalibration._abstract import Pooled
 from trueline.scale import Columns, FileError
 from trueline.scale._apply import apply_source
-from trueline.scale._columns import Layout
+from trueline.scale._columns import Layout, find_in
 from trueline.scale._errors import cannot_write, count, did_you_mean, listed, pyarrow
 from trueline.scale._evaluate import evaluate_source
 from trueline.scale._fit import fit_source
+from trueline.scale._folder import is_file, open_source
 from trueline.scale._once import warn
 from trueline.scale._sample import Sample, sample_source
-from trueline.scale._sink import check_writable
-from trueline.scale._source import Source, known_ending, open_source
+from trueline.scale._sink import check_folder, check_writable
+from trueline.scale._source import Source, known_ending
 from trueline.scale._transform import Transformer
 
 # With fewer rows, half of them would teach and judge nothing.
@@ -163,8 +164,11 @@ def apply(
         )
     coverage = [_share(c) for c in asked.coverage]
     quantiles = _levels(asked.quantiles)
-    known_ending(out, writing=True)
-    check_writable(out, force=force)
+    if is_file(file):
+        known_ending(out, writing=True)
+        check_writable(out, force=force)
+    else:
+        check_folder(out, force=force)
     recalibrator = _load(map_file)
     source, layout = _open(file, text, columns, y=False)
     _refuse_groups(recalibrator, layout, map_file)
@@ -342,7 +346,7 @@ def _open(file: Path, text: Text, columns: Columns, *, y: bool = True) -> tuple[
         if len(separator) != 1:
             raise FileError(f"--separator is {separator!r}; expected one character, or tab.")
     source = open_source(file, separator, text.decimal)
-    return source, columns.find(source.names, file=file, y=y)
+    return source, find_in(source, columns, y=y)
 
 
 def _load(map_file: Path) -> Recalibrator:

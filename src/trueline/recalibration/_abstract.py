@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from trueline._validation import CalibrationWarning, NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._scores import Scores, collect, combine, score_rows
+from trueline.recalibration._scores import Scores, collect, combine, finite_scores, score_rows
+from trueline.recalibration._state import State
 
 _KINDS = {
     "standardised": "Normal, StudentT, Laplace, Logistic",
@@ -53,6 +54,16 @@ class Recalibrator(ABC):
     ) -> Self:
         """Learn the map from outcomes and their forecasts."""
 
+    def partial_fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows as well."""
+        raise self._refusal("learn in parts")
+
     @abstractmethod
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
         """Return the recalibrated forecasts."""
@@ -60,6 +71,10 @@ class Recalibrator(ABC):
     def merge(self, other: Self) -> Self:
         """Return the map that a fit on both sets of rows gives."""
         raise self._refusal("merge")
+
+    def _pool(self, other: Self) -> Self:
+        """Merge within the limits of ``partial_fit``."""
+        return self.merge(other)
 
     def compress(self, max_knots: int) -> Self:
         """Return a map with a smaller state; ``compression_error_`` says what it cost."""
@@ -92,7 +107,10 @@ class Recalibrator(ABC):
 
     def _check_fitted(self) -> None:
         if not self._is_fitted():
-            raise NotFittedError(f"{type(self).__name__} is not fitted: call fit(y, dist) first.")
+            raise self._not_fitted()
+
+    def _not_fitted(self) -> NotFittedError:
+        return NotFittedError(f"{type(self).__name__} is not fitted: call fit(y, dist) first.")
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Write the fitted map as JSON, exactly; `trueline.load` reads it back.
@@ -118,6 +136,25 @@ class Recalibrator(ABC):
 
         self._check_fitted()
         return dump(self, path)
+
+    def to_bytes(self) -> bytes:
+        """Return the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
+
+        Returns
+        -------
+        bytes
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Scaling().fit([1.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+        >>> tl.load(R.to_bytes()).transform(tl.Normal(0.0, 1.0)).mean()
+        array([2.])
+        """
+        from trueline.recalibration._persistence import dump_bytes
+
+        self._check_fitted()
+        return dump_bytes(self)
 
     @classmethod
     def _param_names(cls) -> list[str]:
@@ -204,11 +241,21 @@ class Pooled(Recalibrator):
     a subclass says only which law it reads off the scores.
     """
 
-    scores_: Scores
+    _scores: Scores | None = None
+    _stream: State | None = None
 
     @abstractmethod
     def _law(self, scores: Scores) -> ScoreLaw:
         """Return the law of the score."""
+
+    @property
+    def scores_(self) -> Scores:
+        """The sorted scores of the rows that the map was fitted on."""
+        if self._scores is None:
+            if self._stream is None:
+                raise self._not_fitted()
+            self._scores = self._stream.scores()
+        return self._scores
 
     @property
     def law_(self) -> ScoreLaw:
@@ -248,20 +295,76 @@ class Pooled(Recalibrator):
         -------
         self
         """
-        if groups is not None:
-            raise ValueError(
-                f"{type(self).__name__} fits one map for all rows and takes no groups. "
-                f"Use Grouped({type(self).__name__}()) for one map a group."
-            )
+        self._refuse_groups(groups)
         self._check_params()
         outcome, s, w = score_rows(y, dist, sample_weight)
         scores = collect(dist.score_kind, outcome, s, w)
         warn_if_weak(scores, len(dist) if w is None else int(np.count_nonzero(w)))
         return self._learn(scores)
 
+    def partial_fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows as well; the first time it is ``fit``.
+
+        The map is that of a fit on all rows so far, in any order, while there are at most 2^20
+        distinct scores. Beyond, scores are rounded by a share of at most 2^-17 of themselves, so
+        that the memory does not grow with the rows.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, of the same kind each time.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : None
+            For `Grouped` only.
+
+        Returns
+        -------
+        self
+            If something is wrong with the rows it is as it was before.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Isotonic()
+        >>> for y in ([1.0, 2.0], [3.0, 4.0]):
+        ...     _ = R.partial_fit(y, tl.Point([0.0, 0.0]))
+        >>> R.transform(tl.Point(0.0)).cdf(3.0)
+        array([0.6])
+        """
+        self._refuse_groups(groups)
+        self._check_params()
+        if self._is_fitted():
+            check_kind(self, self._kind(), dist)
+        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        if self._stream is None:
+            known = self._is_fitted()
+            self._stream = State.of(self.scores_) if known else State(dist.score_kind)
+        self._stream.add(s, w)
+        self._scores = self._fitted_law = None
+        return self
+
+    def _kind(self) -> str:
+        return self.scores_.kind if self._stream is None else self._stream.kind
+
+    def _refuse_groups(self, groups: ArrayLike | None) -> None:
+        if groups is not None:
+            raise ValueError(
+                f"{type(self).__name__} fits one map for all rows and takes no groups. "
+                f"Use Grouped({type(self).__name__}()) for one map a group."
+            )
+
     def _learn(self, scores: Scores) -> Self:
-        self.scores_ = scores
-        self._fitted_law = None
+        self._scores = scores
+        self._stream = self._fitted_law = None
         return self
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
@@ -304,6 +407,11 @@ class Pooled(Recalibrator):
             )
         return self._unfitted_copy()._learn(combine(self.scores_, other.scores_))
 
+    def _pool(self, other: Self) -> Self:
+        """Merge as ``partial_fit`` would have: within its limit, so that states stay small."""
+        merged = self.merge(other)
+        return merged._learn(State.of(merged.scores_).scores())
+
     def compress(self, max_knots: int) -> Self:
         """Return a map fitted on at most `max_knots` of the scores.
 
@@ -337,7 +445,7 @@ class Pooled(Recalibrator):
         return self.scores_.error
 
     def _is_fitted(self) -> bool:
-        return hasattr(self, "scores_")
+        return self._scores is not None or self._stream is not None
 
     def _state(self) -> dict[str, Any]:
         from trueline.recalibration._persistence import scores_to_json

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import CalibrationWarning
+from trueline._validation import CalibrationWarning, FloatArray
 from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import (
@@ -19,7 +19,16 @@ from trueline.recalibration._abstract import (
     warn_if_weak,
 )
 from trueline.recalibration._isotonic import Isotonic
-from trueline.recalibration._scores import Exact, Scores, collect, combine, score_rows
+from trueline.recalibration._scores import (
+    Exact,
+    Scores,
+    collect,
+    combine,
+    combine_all,
+    finite_scores,
+    score_rows,
+)
+from trueline.recalibration._state import State
 
 Key = str | int | float | bool
 
@@ -67,8 +76,9 @@ class Grouped(Recalibrator):
 
     _by_group = True
 
-    scores_: Scores
-    _group_scores: dict[Key, Scores]
+    _pooled: Scores | None = None
+    _parts: dict[Key, Scores]
+    _streams: dict[Key, State] | None = None
     _laws: dict[Key | None, ScoreLaw]
 
     def __init__(self, recalibrator: Pooled | None = None, shrinkage: float = 20.0) -> None:
@@ -115,31 +125,95 @@ class Grouped(Recalibrator):
         self
         """
         self._check_params()
-        outcome, s, w = score_rows(y, dist, sample_weight)
-        keys, index = _group_index(groups, len(dist))
-        if w is not None:
-            # A row without weight is not there, nor is a group of such rows.
-            seen = w > 0
-            s, w = s[seen], w[seen]
-            kept, index = np.unique(index[seen], return_inverse=True)
-            keys = [keys[i] for i in kept]
-        order = np.argsort(index, kind="stable")
-        stops = np.cumsum(np.bincount(index, minlength=len(keys)))
-        parts = np.split(order, stops[:-1])
+        s, w, rows_of = _split_rows(y, dist, sample_weight, groups)
         kind = dist.score_kind
         by_group = {
-            key: collect(kind, outcome, s[rows], None if w is None else w[rows])
-            for key, rows in zip(keys, parts, strict=True)
+            key: collect(kind, s, s[rows], None if w is None else w[rows])
+            for key, rows in rows_of.items()
         }
-        pooled = collect(kind, outcome, s, w)
+        pooled = collect(kind, s, s, w)
         warn_if_weak(pooled, len(s))
         return self._learn(pooled, by_group)
 
+    def partial_fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows as well, of groups old and new; the first time it is ``fit``.
+
+        See `Isotonic.partial_fit`; the limit is that of a group.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, of the same kind each time.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : (n,) array-like
+            Strings or numbers that name the group of each row.
+
+        Returns
+        -------
+        self
+            If something is wrong with the rows it is as it was before.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Grouped().partial_fit([1.0, 2.0], tl.Point([0.0, 0.0]), groups=["a", "b"])
+        >>> R.partial_fit([3.0], tl.Point([0.0]), groups=["c"]).groups_
+        ['a', 'b', 'c']
+        """
+        self._check_params()
+        if self._is_fitted():
+            check_kind(self, self._kind(), dist)
+        s, w, rows_of = _split_rows(y, dist, sample_weight, groups)
+        if self._streams is None:
+            known = self._group_scores if self._is_fitted() else {}
+            self._streams = {key: State.of(scores) for key, scores in known.items()}
+        for key, rows in rows_of.items():
+            stream = self._streams.setdefault(key, State(dist.score_kind))
+            stream.add(s[rows], None if w is None else w[rows])
+        self._pooled = None
+        return self
+
     def _learn(self, pooled: Scores, by_group: dict[Key, Scores]) -> Self:
-        self.scores_ = pooled
-        self._group_scores = by_group
+        self._pooled = pooled
+        self._parts = by_group
+        self._streams = None
         self._laws = {}
         return self
+
+    def _kind(self) -> str:
+        if self._streams is None:
+            return self.scores_.kind
+        return next(iter(self._streams.values())).kind
+
+    def _catch_up(self) -> None:
+        """Sort what came in parts."""
+        if self._pooled is None:
+            if self._streams is None:
+                raise self._not_fitted()
+            keys = sorted(self._streams, key=_in_order)
+            self._parts = {key: self._streams[key].scores() for key in keys}
+            self._pooled = combine_all(list(self._parts.values()))
+            self._laws = {}
+
+    @property
+    def scores_(self) -> Scores:
+        """The sorted scores of all rows that the maps were fitted on."""
+        self._catch_up()
+        return self._pooled  # type: ignore[return-value]
+
+    @property
+    def _group_scores(self) -> dict[Key, Scores]:
+        self._catch_up()
+        return self._parts
 
     @property
     def groups_(self) -> list[Key]:
@@ -232,9 +306,14 @@ class Grouped(Recalibrator):
             key: combine(mine[key], theirs[key])
             if key in mine and key in theirs
             else (mine[key] if key in mine else theirs[key])
-            for key in sorted({*mine, *theirs}, key=lambda key: (isinstance(key, str), key))
+            for key in sorted({*mine, *theirs}, key=_in_order)
         }
         return self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
+
+    def _pool(self, other: Self) -> Self:
+        merged = self.merge(other)
+        parts = {key: State.of(scores).scores() for key, scores in merged._group_scores.items()}
+        return merged._learn(combine_all(list(parts.values())), parts)
 
     def compress(self, max_knots: int) -> Self:
         """Return a map whose pooled and group scores are at most `max_knots` each.
@@ -260,7 +339,7 @@ class Grouped(Recalibrator):
         return max(s.error for s in [self.scores_, *self._group_scores.values()])
 
     def _is_fitted(self) -> bool:
-        return hasattr(self, "scores_")
+        return self._pooled is not None or self._streams is not None
 
     def _state(self) -> dict[str, Any]:
         from trueline.recalibration._persistence import scores_to_json
@@ -275,6 +354,27 @@ class Grouped(Recalibrator):
 
         scores = scores_from_json(state["scores"])
         self._learn(scores, groups_from_json(state["groups"], scores.kind))
+
+
+def _split_rows(
+    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None, groups: ArrayLike | None
+) -> tuple[FloatArray, FloatArray | None, dict[Key, NDArray[np.intp]]]:
+    """Check rows; return the scores and weights of those that count, and which each group has."""
+    outcome, s, w = score_rows(y, dist, sample_weight)
+    keys, index = _group_index(groups, len(dist))
+    if w is not None:
+        # A row without weight is not there, nor is a group of such rows.
+        kept, index = np.unique(index[w > 0], return_inverse=True)
+        keys = [keys[i] for i in kept]
+    s, w = finite_scores(outcome, s, w)
+    order = np.argsort(index, kind="stable")
+    stops = np.cumsum(np.bincount(index, minlength=len(keys)))
+    return s, w, dict(zip(keys, np.split(order, stops[:-1]), strict=True))
+
+
+def _in_order(key: Key) -> tuple[bool, Key]:
+    """Sort numbers before strings."""
+    return isinstance(key, str), key
 
 
 def _group_index(groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:

@@ -1,4 +1,4 @@
-"""Maps as JSON: exact, checked on the way in, and nothing in a file is ever executed."""
+"""Maps as JSON or bytes: exact, checked on the way in, and nothing in them is ever executed."""
 
 from __future__ import annotations
 
@@ -16,47 +16,62 @@ from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._auto import Auto
 from trueline.recalibration._beta import Beta
+from trueline.recalibration._binary import MAGIC, decode, encode
 from trueline.recalibration._grouped import Grouped, Key
 from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._online import Online
 from trueline.recalibration._scaling import Scaling
-from trueline.recalibration._scores import Compressed, Exact, Scores
+from trueline.recalibration._scores import Compressed, Exact, Scores, round_scores
 from trueline.recalibration._smooth import Smooth
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1
 
 _CLASSES: dict[str, type[Recalibrator]] = {
-    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto)
+    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto, Online)
 }
 _KINDS = ("standardised", "residual", "normal score")
 
 
 def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str:
     """Write a fitted recalibrator; see `Recalibrator.to_json`."""
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "recalibrator": describe(recalibrator),
-        "state": recalibrator._state(),
-    }
     # Python writes the shortest digits that read back as the same float64.
-    text = json.dumps(document, allow_nan=False)
+    text = json.dumps(_document(recalibrator), allow_nan=False, default=_listed)
     if path is not None:
         write_text(Path(path), text)
     return text
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibrator:
-    """Read a map that ``to_json`` wrote.
+def dump_bytes(recalibrator: Recalibrator) -> bytes:
+    """Return a fitted recalibrator as bytes; see `Recalibrator.to_bytes`."""
+    return encode(_document(recalibrator))
+
+
+def _document(recalibrator: Recalibrator) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "recalibrator": describe(recalibrator),
+        "state": recalibrator._state(),
+    }
+
+
+def _listed(array: Any) -> Any:
+    return array.tolist()
+
+
+def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:
+    """Read a map that ``to_json`` or ``to_bytes`` wrote.
 
     Everything in the file is checked: format, version, class, parameters, and that scores
     are finite and increase. Nothing in it is executed.
 
     Parameters
     ----------
-    path : path
+    path : path or bytes
+        A file of either form, or what ``to_bytes`` returned.
     max_bytes : int, default 256 MiB
-        Larger files are refused unread.
+        Larger files are refused unread, and so are bytes that hold larger arrays.
 
     Returns
     -------
@@ -79,6 +94,22 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibra
     ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
     array([5.6])
     """
+    if isinstance(path, bytes | bytearray | memoryview):
+        name, data = "the input", bytes(path)
+    else:
+        name, data = _read(path, max_bytes)
+    try:
+        if data.startswith(MAGIC):
+            return _restore(decode(data, _parse, _expect, max_bytes))
+        return _restore(_parse(data))
+    except _InvalidMapError as error:
+        fault = str(error)
+    except RecursionError:
+        fault = "it is nested too deeply"
+    raise ValueError(f"{name} is not a valid trueline map: {fault}. Write it again with to_json.")
+
+
+def _read(path: str | os.PathLike[str], max_bytes: int) -> tuple[str, bytes]:
     if isinstance(path, str) and path.lstrip().startswith("{"):
         raise ValueError(
             "path is JSON text; expected the name of a file. Write the map with to_json(path)."
@@ -91,14 +122,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> Recalibra
             f"Compress the map before writing it, or raise max_bytes."
         )
     with file.open("rb") as stream:
-        data = stream.read(max_bytes)
-    try:
-        return _restore(_parse(data))
-    except _InvalidMapError as error:
-        fault = str(error)
-    except RecursionError:
-        fault = "it is nested too deeply"
-    raise ValueError(f"{file} is not a valid trueline map: {fault}. Write it again with to_json.")
+        return str(file), stream.read(max_bytes)
 
 
 class _InvalidMapError(Exception):
@@ -138,7 +162,11 @@ def _restore(document: Any) -> Recalibrator:
     recalibrator = _build(document["recalibrator"])
     state = document["state"]
     _expect(isinstance(state, dict), "it has no state")
-    names = {"scores", "groups"} if isinstance(recalibrator, Grouped) else {"scores"}
+    names = {"scores"}
+    if isinstance(recalibrator, Grouped):
+        names = {"scores", "groups"}
+    elif isinstance(recalibrator, Online):
+        names = {"memory", "levels", "map", "map_rows", "alarm"}
     _expect(set(state) == names, f"its state must hold {sorted(names)}")
     recalibrator._set_state(state)
     return recalibrator
@@ -196,36 +224,48 @@ def _build(description: Any, depth: int = 0) -> Recalibrator:
 
 
 def scores_to_json(scores: Scores) -> dict[str, Any]:
-    """Return scores as JSON types."""
-    out: dict[str, Any] = {"kind": scores.kind, "values": scores.values.tolist()}
+    """Return scores as JSON types and arrays."""
+    out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
+    if scores.rounded:
+        out["rounded"] = True
     if isinstance(scores, Exact):
-        out["weights"] = None if scores.weights is None else scores.weights.tolist()
+        out["weights"] = scores.weights
     else:
         lower, upper = scores.cumulative()
-        out |= {"lower": lower.tolist(), "upper": upper.tolist(), "error": scores.error}
+        out |= {"lower": lower, "upper": upper, "error": scores.error}
     return out
+
+
+def check_kind_of_score(kind: Any) -> str:
+    """Check a ``score_kind`` from JSON types and return it."""
+    _expect(
+        isinstance(kind, str) and kind in _KINDS,
+        f"the kind of score is {reprlib.repr(kind)}, not one of {_KINDS}",
+    )
+    return str(kind)
 
 
 def scores_from_json(data: Any) -> Scores:
     """Check scores from JSON types, wholly, and return them."""
     _expect(isinstance(data, dict), "scores are not an object")
-    kind = data.get("kind")
-    _expect(
-        isinstance(kind, str) and kind in _KINDS,
-        f"the kind of score is {reprlib.repr(kind)}, not one of {_KINDS}",
-    )
+    kind = check_kind_of_score(data.get("kind"))
     values = _numbers(data.get("values"), "values")
     _expect(bool((np.diff(values) > 0).all()), "values do not increase")
-    if set(data) == {"kind", "values", "weights"}:
+    rounded = data.get("rounded", False)
+    fields = set(data) - {"rounded"}
+    if "rounded" in data:
+        _expect(rounded is True, "rounded is not true")
+        _expect(bool((round_scores(values) == values).all()), "its values are not rounded")
+    if fields == {"kind", "values", "weights"}:
         if data["weights"] is None:
-            return Exact(kind, values, None)
+            return Exact(kind, values, None, rounded=rounded)
         w = _numbers(data["weights"], "weights", len(values))
         _expect(bool((w > 0).all()), "a weight is not above 0")
         with np.errstate(over="ignore"):
             _expect(bool(np.isfinite(w.sum())), "the weights overflow")
-        return Exact(kind, values, w)
+        return Exact(kind, values, w, rounded=rounded)
     _expect(
-        set(data) == {"kind", "values", "lower", "upper", "error"}, "scores hold unexpected fields"
+        fields == {"kind", "values", "lower", "upper", "error"}, "scores hold unexpected fields"
     )
     lower = _numbers(data["lower"], "lower", len(values))
     upper = _numbers(data["upper"], "upper", len(values))
@@ -233,7 +273,7 @@ def scores_from_json(data: Any) -> Scores:
     steps = np.stack([lower, upper], axis=1).ravel()
     _expect(bool(lower[0] > 0 and (np.diff(steps) >= 0).all()), "cumulative weights decrease")
     _expect(0 <= error <= 1, "error is not within 0 and 1")
-    return Compressed(kind, values, lower, upper, float(error))
+    return Compressed(kind, values, lower, upper, float(error), rounded=rounded)
 
 
 def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:
@@ -255,6 +295,11 @@ def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:
 
 
 def _numbers(data: Any, name: str, length: int | None = None) -> FloatArray:
+    if isinstance(data, np.ndarray):  # from bytes
+        _expect(len(data) > 0, f"{name} are not a list of numbers")
+        _expect(length is None or len(data) == length, f"{name} and values differ in length")
+        _expect(bool(np.isfinite(data).all()), f"{name} hold a number beyond float64")
+        return data
     _expect(isinstance(data, list) and len(data) > 0, f"{name} are not a list of numbers")
     _expect(length is None or len(data) == length, f"{name} and values differ in length")
     _expect(all(type(x) is float or type(x) is int for x in data), f"{name} hold what is no number")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import reduce
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +18,9 @@ from trueline.distributions import Distribution
 _FEWEST_EXCEEDANCES = 5
 _MOST_EXCEEDANCES = 100
 _BLOCK = 1 << 16
+#: Bits of mantissa that rounded scores keep.
+ROUNDING_BITS = 16
+_DROPPED = 52 - ROUNDING_BITS
 
 
 class Scores(ABC):
@@ -28,11 +34,14 @@ class Scores(ABC):
         Strictly increasing.
     error : float
         Largest distance of this CDF from the one before compression.
+    rounded : bool
+        Whether scores were rounded, see `round_scores`.
     """
 
     kind: str
     values: FloatArray
     error: float
+    rounded: bool
 
     @property
     @abstractmethod
@@ -54,6 +63,10 @@ class Scores(ABC):
         they read the same from above and from below. Whole rows leave nothing.
         """
         return 0.0
+
+    @abstractmethod
+    def round(self) -> Scores:
+        """Return these scores, rounded."""
 
     @abstractmethod
     def points(self) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +93,9 @@ class Scores(ABC):
         lower, upper = self.cumulative()
         wanted = np.linspace(upper[0], self.total, max_knots)
         keep = np.unique(np.minimum(np.searchsorted(upper, wanted), len(upper) - 1))
-        kept = Compressed(self.kind, self.values[keep], lower[keep], upper[keep], 0.0)
+        kept = Compressed(
+            self.kind, self.values[keep], lower[keep], upper[keep], 0.0, rounded=self.rounded
+        )
         worst = 0.0
         for start in range(0, len(self.values), _BLOCK):  # so that states of many rows fit memory
             rows = slice(start, start + _BLOCK)
@@ -109,11 +124,19 @@ class Scores(ABC):
 class Exact(Scores):
     """Every score, ties collapsed; ``weights`` is None where each stands for one row."""
 
-    def __init__(self, kind: str, values: FloatArray, weights: FloatArray | None) -> None:
+    def __init__(
+        self, kind: str, values: FloatArray, weights: FloatArray | None, *, rounded: bool = False
+    ) -> None:
         self.kind = kind
         self.values = values
         self.weights = weights
         self.error = 0.0
+        self.rounded = rounded
+
+    def round(self) -> Exact:
+        if self.rounded:
+            return self
+        return Exact(self.kind, *collapse(round_scores(self.values), self.weights), rounded=True)
 
     @property
     def total(self) -> float:
@@ -148,13 +171,31 @@ class Compressed(Scores):
     """Some of the scores, with the cumulative weight that was reached there."""
 
     def __init__(
-        self, kind: str, values: FloatArray, lower: FloatArray, upper: FloatArray, error: float
+        self,
+        kind: str,
+        values: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        error: float,
+        *,
+        rounded: bool = False,
     ) -> None:
         self.kind = kind
         self.values = values
         self.lower = lower
         self.upper = upper
         self.error = error
+        self.rounded = rounded
+
+    def round(self) -> Compressed:
+        if self.rounded:
+            return self
+        values = round_scores(self.values)
+        first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        last = np.append(first[1:] - 1, len(values) - 1)
+        return Compressed(
+            self.kind, values[first], self.lower[first], self.upper[last], self.error, rounded=True
+        )
 
     @property
     def total(self) -> float:
@@ -201,6 +242,25 @@ def score_rows(
     return outcome, s, w
 
 
+def finite_scores(
+    y: FloatArray, s: FloatArray, w: FloatArray | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the scores and weights of rows that count; raise unless all scores are finite."""
+    if w is not None:
+        y, s, w = y[w > 0], s[w > 0], w[w > 0]
+    if not np.isfinite(s).all():
+        _raise_not_finite(y)
+    return s, w
+
+
+def _raise_not_finite(y: FloatArray) -> NoReturn:
+    check_finite(y, "y")
+    raise ValueError(
+        "a score is not finite: y lies further from its forecast than float64 can count "
+        "in units of the forecast's scale. Check for a scale that is almost 0."
+    )
+
+
 def collect(kind: str, y: FloatArray, s: FloatArray, w: FloatArray | None) -> Scores:
     """Sort the scores s of outcomes y, the whole of an isotonic fit; s may be overwritten."""
     if w is None:
@@ -211,33 +271,66 @@ def collect(kind: str, y: FloatArray, s: FloatArray, w: FloatArray | None) -> Sc
         s, w = s[w > 0], w[w > 0]
     # A NaN or an infinity sorts to an end, so two looks spare a pass over the rows.
     if not (math.isfinite(s[0]) and math.isfinite(s[-1])):
-        check_finite(y, "y")
-        raise ValueError(
-            "a score is not finite: y lies further from its forecast than float64 can count "
-            "in units of the forecast's scale. Check for a scale that is almost 0."
-        )
-    return Exact(kind, *_collapse(s, w))
+        _raise_not_finite(y)
+    return Exact(kind, *collapse(s, w))
 
 
 def combine(first: Scores, second: Scores) -> Scores:
     """Scores of both halves together."""
     if isinstance(first, Exact) and isinstance(second, Exact):
-        x = np.concatenate([first.values, second.values])
-        order = np.argsort(x, kind="stable")
-        if first.weights is None and second.weights is None:
-            return Exact(first.kind, *_collapse(x[order], None))
-        w = np.concatenate([first.points()[1], second.points()[1]])
-        return Exact(first.kind, *_collapse(x[order], w[order]))
+        return _combine_exact([first, second])
+    rounded = first.rounded or second.rounded
+    if rounded:
+        first, second = first.round(), second.round()
     x = np.union1d(first.values, second.values)
     lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
     total = first.total + second.total
     # At a value of one half the other is read between its values, where it errs by up to
     # one row more.
     error = (first.error * first.total + second.error * second.total + 1.0) / total
-    return Compressed(first.kind, x, lower, upper, min(error, 1.0))
+    return Compressed(first.kind, x, lower, upper, min(error, 1.0), rounded=rounded)
 
 
-def _collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
+def combine_all(parts: Sequence[Scores]) -> Scores:
+    """Scores of all parts together."""
+    exact = [part for part in parts if isinstance(part, Exact)]
+    rest = [part for part in parts if not isinstance(part, Exact)]
+    return reduce(combine, [*rest, *([_combine_exact(exact)] if exact else [])])
+
+
+def _combine_exact(parts: Sequence[Exact]) -> Exact:
+    rounded = any(part.rounded for part in parts)
+    if rounded:
+        parts = [part.round() for part in parts]
+    x = np.concatenate([part.values for part in parts])
+    if all(part.weights is None for part in parts):
+        x.sort()
+        return Exact(parts[0].kind, *collapse(x, None), rounded=rounded)
+    order = np.argsort(x, kind="stable")
+    w = np.concatenate([part.points()[1] for part in parts])[order]
+    return Exact(parts[0].kind, *collapse(x[order], w), rounded=rounded)
+
+
+def round_scores(s: FloatArray) -> FloatArray:
+    """Round to 16 bits of mantissa, to the nearest; by a share of at most 2^-17.
+
+    The order stays, and so do zero and the signs. What would round to infinity stays as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.recalibration._scores import round_scores
+    >>> round_scores(np.array([0.1, 1.0, -1.0000001]))
+    array([ 0.10000038,  1.        , -1.        ])
+    """
+    bits = s.view(np.int64)
+    # The bits of a magnitude rise with it, so a carry goes on to the exponent as it should.
+    rounded = (bits + (1 << (_DROPPED - 1))) & -(1 << _DROPPED)
+    out: FloatArray = rounded.view(np.float64)
+    return np.where(np.isfinite(out), out, s)
+
+
+def collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
     """Collapse ties in sorted scores to one value with their joint weight."""
     new = s[1:] != s[:-1]
     if new.all():

@@ -1,10 +1,14 @@
 """Files larger than memory: fit, apply and evaluate, chunk by chunk."""
 
-from trueline.scale._apply import apply_file
+from trueline.scale import dask as dask, spark as spark
+from trueline.scale._apply import apply_file, apply_parquet
 from trueline.scale._columns import Columns
 from trueline.scale._errors import FileError
-from trueline.scale._evaluate import FileEvaluation, GroupEvaluation, evaluate_file
-from trueline.scale._fit import fit_file
+from trueline.scale._evaluate import evaluate_file, evaluate_parquet
+from trueline.scale._fit import fit_file, fit_parquet
+from trueline.scale._judging import FileEvaluation, GroupEvaluation
+from trueline.scale._onnx import to_onnx
+from trueline.scale._sql import to_sql
 
 __all__ = [
     "Columns",
@@ -12,6 +16,11 @@ __all__ = [
     "FileEvaluation",
     "GroupEvaluation",
     "apply_file",
+    "apply_parquet",
     "evaluate_file",
+    "evaluate_parquet",
     "fit_file",
+    "fit_parquet",
+    "to_onnx",
+    "to_sql",
 ]

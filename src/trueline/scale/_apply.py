@@ -13,19 +13,21 @@ from trueline._validation import levels as check_levels
 from trueline.distributions import Distribution
 from trueline.recalibration import Recalibrator
 from trueline.scale._arrays import to_arrow
-from trueline.scale._chunks import Progress, read_chunks
-from trueline.scale._columns import Columns, Layout
+from trueline.scale._chunks import Progress, conclude, read_chunks
+from trueline.scale._columns import Columns, Layout, find_in
 from trueline.scale._errors import FileError, pyarrow
+from trueline.scale._folder import Folder, Paths, open_source
+from trueline.scale._jobs import check_jobs, work_on
 from trueline.scale._once import each_warning_once
-from trueline.scale._sink import open_sink
-from trueline.scale._source import SEPARATORS, Source, known_ending, open_source
+from trueline.scale._sink import open_sink, whole_folder
+from trueline.scale._source import SEPARATORS, Source, known_ending, no_rows
 from trueline.scale._transform import Transformer
 from trueline.scale._types import ColumnTypes, WiderTypeError
 
 
 def apply_file(
     recalibrator: Recalibrator,
-    path: str | os.PathLike[str],
+    path: Paths,
     out: str | os.PathLike[str],
     *,
     columns: Columns | None = None,
@@ -36,22 +38,27 @@ def apply_file(
     moments: bool = False,
     prefix: str = "",
     force: bool = False,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     r"""Write the rows of a file with recalibrated intervals or quantiles beside them.
 
-    Memory is constant. The output has the columns of the input, as they are, and behind them
-    ``lower_0.9`` and ``upper_0.9`` for each coverage, ``q0.05`` for each quantile, and
-    ``recalibrated_mean`` and ``recalibrated_std`` if asked for. It appears whole or not at all.
-    The values are those of ``recalibrator.transform`` on the same rows, to the last bit. From
-    text to Parquet or Arrow, columns become whole numbers, numbers or text, as they fit.
+    Of a folder each file is written, under its name, to a folder. Memory is constant. The output
+    has the columns of the input, as they are, and behind them ``lower_0.9`` and ``upper_0.9`` for
+    each coverage, ``q0.05`` for each quantile, and ``recalibrated_mean`` and ``recalibrated_std``
+    if asked for. It appears whole or not at all. The values are those of
+    ``recalibrator.transform`` on the same rows, to the last bit. From text to Parquet or Arrow,
+    columns become whole numbers, numbers or text, as they fit.
 
     Parameters
     ----------
     recalibrator : Recalibrator
         A fitted one.
-    path, out : path
-        Files to read and to write: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``.
+    path : path or sequence of paths
+        What to read: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; a folder of such
+        files, a pattern such as ``"2024-*.parquet"``, or several of these.
+    out : path
+        The file to write, or the folder where several files are read.
     columns : Columns, optional
         Names of columns, where they are not those of the conventions. Outcomes are not needed.
     separator : str, optional
@@ -67,9 +74,11 @@ def apply_file(
     prefix : str, default ""
         What the names of the new columns start with.
     force : bool, default False
-        Whether to replace a file that is there.
+        Whether to replace a file, or a folder of such files, that is there.
+    n_jobs : int, optional
+        Threads that write the files of a folder; by default one a core, but two at most.
     progress : callable, optional
-        Is told the rows so far and the share of the file that was read.
+        Is told the rows so far and the share of them all.
 
     Returns
     -------
@@ -93,7 +102,7 @@ def apply_file(
     <BLANKLINE>
     """
     source = open_source(path, separator, decimal)
-    layout = (columns or Columns()).find(source.names, file=source.path, y=False)
+    layout = find_in(source, columns or Columns(), y=False)
     return apply_source(
         recalibrator,
         source,
@@ -104,8 +113,13 @@ def apply_file(
         moments=moments,
         prefix=prefix,
         force=force,
+        n_jobs=n_jobs,
         progress=progress,
     )
+
+
+#: The same: a folder of Parquet is read as any other is.
+apply_parquet = apply_file
 
 
 def apply_source(
@@ -120,28 +134,75 @@ def apply_source(
     moments: bool = False,
     prefix: str = "",
     force: bool = False,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Apply a map to an open file; see `apply_file`."""
     target = Path(out)
+    jobs = check_jobs(n_jobs)
     added = _Added(coverage, quantiles, moments, prefix)
-    added.check(source)
-    to_text = known_ending(target, writing=True)[0] in SEPARATORS
-    types = None if source.typed or to_text else ColumnTypes()
-    while True:
-        # A new map each time: it counts the groups that it does not know.
-        transform = Transformer(recalibrator, layout, source, map_name)
-        rows = 0
-        try:
-            with each_warning_once(), open_sink(target, force=force) as sink:
-                for chunk in read_chunks(source, layout, whole=True, progress=progress):
-                    table = chunk.table if types is None else types.convert(chunk.table)
-                    sink.write(added.to(table, transform(chunk.dist, chunk.groups)))
-                    rows += len(chunk)
-                transform.finish()
-            return rows
-        except WiderTypeError:
-            continue
+    for file in source.files:
+        added.check(file)
+    transform = Transformer(recalibrator, layout, source, map_name)
+
+    def write(file: Source, path: Path, told: Progress | None) -> Transformer:
+        to_text = known_ending(path, writing=True)[0] in SEPARATORS
+        types = None if file.typed or to_text else ColumnTypes()
+        while True:
+            # A new one each time: it counts the groups that it does not know.
+            mend = transform.part()
+            try:
+                with open_sink(path, force=force) as sink:
+                    for chunk in read_chunks(file, layout, whole=True, progress=told):
+                        table = chunk.table.drop_columns(list(file.fixed))
+                        table = table if types is None else types.convert(table)
+                        sink.write(added.to(table, mend(chunk.dist, chunk.groups)))
+                    if not file.rows:
+                        raise no_rows(file.path)
+                return mend
+            except WiderTypeError:
+                continue
+
+    with each_warning_once():
+        if not isinstance(source, Folder):
+            mends = [write(source, target, progress)]
+        else:
+            files = source.files
+            _check_apart(target, source)
+            with whole_folder(target, force=force) as folder:
+                paths = _paths_in(folder, source)
+                mends = list(
+                    work_on(files, lambda i, told: write(files[i], paths[i], told), jobs, progress)
+                )
+            source.count(files)
+        conclude(source, layout)
+        transform.finish(mends)
+    return source.rows
+
+
+def _check_apart(out: Path, source: Source) -> None:
+    """Raise if a folder would be replaced that holds more than what is read."""
+    for file in source.files:
+        if out.resolve() in file.path.resolve().parents and out.resolve() != source.path.resolve():
+            raise FileError(
+                f"{file.path} lies in {out}, which would be replaced. Name another folder with -o."
+            )
+
+
+def _paths_in(folder: Path, source: Source) -> list[Path]:
+    """Where in a folder to write what is made of each file."""
+    paths: dict[Path, Path] = {}
+    for file in source.files:
+        packed = known_ending(file.path)[1] is not None
+        path = folder / (file.within.with_suffix("") if packed else file.within)
+        if path in paths:
+            raise FileError(
+                f"{paths[path]} and {file.path} would both be written to {file.within}; expected "
+                f"files of different names. Rename one."
+            )
+        paths[path] = file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+    return list(paths)
 
 
 class _Added:

@@ -31,8 +31,10 @@ class Chunk:
 
     Attributes
     ----------
+    source : Source
+        The file that they are in.
     start : int
-        Number of rows before it.
+        Number of rows before them.
     table : pyarrow.Table
         Its numbers have decimal points, whatever they had in the file.
     forecast : list of (n,) arrays
@@ -43,6 +45,7 @@ class Chunk:
     groups : pyarrow array or None
     """
 
+    source: Source
     start: int
     table: Any
     layout: Layout
@@ -68,7 +71,7 @@ def read_chunks(
     whole: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[Chunk]:
-    """Read a file chunk by chunk, and check every value that is used.
+    """Read a file chunk by chunk, or those of a folder, and check every value that is used.
 
     Parameters
     ----------
@@ -77,45 +80,78 @@ def read_chunks(
     whole : bool, default False
         Whether the tables hold all columns, or only those that are used.
     progress : callable, optional
-        Is told the rows so far and the share of the file that was read.
+        Is told the rows so far and the share of them all.
 
     Raises
     ------
     FileError
         At the first value that is no number, is missing or is not positive where it must be.
+    """
+    source.rows = source.crossing = before = 0
+    for file in source.files:
+        start = 0
+        for table in file.chunks(None if whole else layout.used):
+            chunk, crossing = _checked(file, table, start, layout)
+            yield chunk
+            start += len(chunk)
+            source.rows = before + start
+            source.crossing += crossing
+            if progress is not None:
+                progress(source.rows, source.share())
+        before += start
+
+
+def conclude(source: Source, layout: Layout) -> None:
+    """Say what should be known of all rows that were read.
+
+    Raises
+    ------
+    FileError
+        If there were none.
 
     Warns
     -----
     CalibrationWarning
-        Once, if quantiles cross, or if a column looks like one that was meant.
+        If quantiles cross, or if a column looks like one that was meant.
     """
-    start = crossing = 0
-    for table in source.chunks(None if whole else layout.used):
-        reader = _Reader(source, table, start)
-        forecast = [reader.numbers(name) for name in layout.forecast]
-        if layout.kind == "normal":
-            reader.check_scale(layout.forecast[1], forecast[1])
-        if layout.kind in ("quantiles", "intervals"):
-            crossing += _sort_crossing(forecast)
-        weight = None
-        if layout.weight is not None:
-            weight = reader.numbers(layout.weight)
-            reader.check(
-                layout.weight, weight, weight >= 0, "a weight of 0 or more", "Mend or drop that row"
-            )
-        y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
-        groups = None if layout.group is None else reader.groups(layout.group)
-        shown = decimal_points(table) if source.decimal == "," else table
-        yield Chunk(start, shown, layout, forecast, y, weight, groups)
-        start += table.num_rows
-        if progress is not None:
-            progress(start, source.share())
-    if start == 0:
+    if source.rows == 0:
         raise no_rows(source.path)
     if layout.doubt is not None:
         warn(layout.doubt)
-    if crossing:
-        warn(f"quantiles cross in {crossing:,} of {start:,} rows; those rows are sorted.")
+    if source.crossing:
+        warn(
+            f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
+            f"sorted."
+        )
+
+
+def no_weight(source: Source, layout: Layout) -> FileError:
+    """Say that no row counts."""
+    return FileError(
+        f"{source.path}, column {layout.weight!r} is 0 in every row; expected a weight above 0 in "
+        f"at least one."
+    )
+
+
+def _checked(source: Source, table: Any, start: int, layout: Layout) -> tuple[Chunk, int]:
+    """Return the chunk of some rows, and in how many of them quantiles cross."""
+    reader = _Reader(source, table, start)
+    forecast = [reader.numbers(name) for name in layout.forecast]
+    if layout.kind == "normal":
+        reader.check_scale(layout.forecast[1], forecast[1])
+    crossing = 0
+    if layout.kind in ("quantiles", "intervals"):
+        crossing = _sort_crossing(forecast)
+    weight = None
+    if layout.weight is not None:
+        weight = reader.numbers(layout.weight)
+        reader.check(
+            layout.weight, weight, weight >= 0, "a weight of 0 or more", "Mend or drop that row"
+        )
+    y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
+    groups = None if layout.group is None else reader.groups(layout.group)
+    shown = decimal_points(table) if source.decimal == "," else table
+    return Chunk(source, start, shown, layout, forecast, y, weight, groups), crossing
 
 
 def _sort_crossing(columns: list[FloatArray]) -> int:
@@ -159,6 +195,8 @@ class _Reader:
     def _as_float(self, name: str) -> Any:
         pa = pyarrow()
         column, types = self.table[name], pa.types
+        if types.is_float64(column.type):
+            return column
         if types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         if types.is_string(column.type) or types.is_large_string(column.type):

@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import Literal, NoReturn, get_args
+from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
 from trueline.scale._errors import FileError, did_you_mean, listed
+
+if TYPE_CHECKING:
+    from trueline.scale._source import Source
 
 # What else standard deviations are called.
 _SPREADS = ("sd", "sigma", "stdev", "stddev", "std_dev", "scale", "se")
@@ -366,6 +369,52 @@ class _Search:
             f"{self.file} has no column {name!r} with the outcomes; its columns are "
             f"{listed(self.names)}. Name one with --y.{hint}"
         )
+
+
+def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
+    """Find the columns of a file, or those that all files of a folder have in common."""
+    first, *rest = source.files
+    layout = columns.find(first.names, file=first.path, y=y)
+    known = {(first.names, _types(first, layout))}
+    for file in rest:
+        if (file.names, _types(file, layout)) in known:
+            continue
+        for name in layout.used:
+            if name not in file.names:
+                raise FileError(
+                    f"{file.path} has no column {name!r}, which {first.path} has; expected the "
+                    f"same columns in every file. Write it again, or leave it out."
+                )
+        found = columns.find(file.names, file=file.path, y=y)
+        for name in found.used:
+            if name not in layout.used:
+                raise FileError(
+                    f"{file.path} has a column {name!r} to use, which {first.path} has not; "
+                    f"expected the same columns in every file. Choose the forecast with --kind."
+                )
+        for name, mine, theirs in zip(
+            layout.used, _types(first, layout), _types(file, layout), strict=True
+        ):
+            if _family(mine) != _family(theirs) and "null" not in (mine, theirs):
+                raise FileError(
+                    f"{file.path}, column {name!r} is of type {theirs}, but of type {mine} in "
+                    f"{first.path}; expected the same type in every file. Convert it first."
+                )
+        known.add((file.names, _types(file, layout)))
+    return layout
+
+
+def _types(source: Source, layout: Layout) -> tuple[str, ...]:
+    """Types of the columns that are used."""
+    return tuple(source.types.get(name, "") for name in layout.used)
+
+
+def _family(kind: str) -> str:
+    """What a type holds: numbers, text or something else."""
+    kind = re.sub(r"^dictionary<values=(\w+),.*", r"\1", kind)
+    if re.match(r"u?int\d|float|double|halffloat|decimal", kind):
+        return "numbers"
+    return "text" if kind in ("string", "large_string", "string_view") else kind
 
 
 def forecasts_with(score_kind: str) -> str:

@@ -38,13 +38,17 @@ class GroupCodes:
     def encode(self, column: Any, where: str) -> Codes:
         """Return the number of each row's group; `where` names the column in a message."""
         encoded = column.dictionary_encode()
-        codes = [self._code_of(self.alike(name)) for name in encoded.dictionary.to_pylist()]
+        return self.add(encoded.dictionary.to_pylist(), where)[to_numpy(encoded.indices)]
+
+    def add(self, names: Sequence[Any], where: str) -> Codes:
+        """Return the number of each group, which is a new one where it is not known."""
+        codes = [self._code_of(self.alike(name)) for name in names]
         if len(self.names) > MOST_GROUPS:
             raise FileError(
                 f"{where} holds more than {MOST_GROUPS:,} groups; expected fewer. Is it a name of "
                 f"each row rather than of a group?"
             )
-        return np.asarray(codes, dtype=np.int32)[to_numpy(encoded.indices)]
+        return np.asarray(codes, dtype=np.int32)
 
     def _code_of(self, name: Key) -> int:
         code = self._code.setdefault(name, len(self.names))

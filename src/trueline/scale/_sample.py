@@ -9,7 +9,7 @@ import numpy as np
 
 from trueline._validation import FloatArray, generator
 from trueline.distributions import Distribution
-from trueline.scale._chunks import Progress, read_chunks
+from trueline.scale._chunks import Progress, conclude, read_chunks
 from trueline.scale._columns import Layout
 from trueline.scale._errors import pyarrow
 from trueline.scale._groups import Codes, GroupCodes
@@ -80,6 +80,7 @@ def sample_source(
             if held > 2 * most:
                 bound = _thin(keys, kept, tables, most)
                 held = most
+        conclude(source, layout)
         if held > most:
             _thin(keys, kept, tables, most)
     joined: list[Any] = [
@@ -87,7 +88,8 @@ def sample_source(
     ]
     y, *forecast, weight, codes = joined
     names = None if codes is None else np.asarray(groups.names)[codes]
-    features = pyarrow().concat_tables(tables) if tables else {}
+    # Files of a folder may hold the same numbers in several types.
+    features = pyarrow().concat_tables(tables, promote_options="permissive") if tables else {}
     return Sample(
         n,
         y,

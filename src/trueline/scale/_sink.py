@@ -1,9 +1,11 @@
-"""Files written whole or not at all: CSV, TSV, Parquet and Arrow, chunk by chunk."""
+"""Files and folders written whole or not at all: CSV, TSV, Parquet and Arrow, by chunks."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +15,7 @@ from typing import IO, Any
 from trueline._files import whole_file
 from trueline.scale._arrays import text, texts
 from trueline.scale._errors import FileError, cannot_write, pyarrow
-from trueline.scale._source import SEPARATORS, known_ending
+from trueline.scale._source import SEPARATORS, is_known, known_ending
 
 # What a value of a text file must be quoted for, beside the separator.
 _SPECIAL = '"\r\n'
@@ -139,14 +141,67 @@ def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
         raise cannot_write(path, error) from None
 
 
+@contextmanager
+def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
+    """Make a folder that appears whole, at the end, or not at all."""
+    check_folder(path, force=force)
+    try:
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+        try:
+            new, old = temporary / "new", temporary / "old"
+            new.mkdir()
+            try:
+                yield new
+            except FileError as error:
+                # What is wrong with a file in it is wrong with the one that it would become.
+                raise FileError(str(error).replace(str(new), str(path))) from None
+            if path.exists():
+                path.replace(old)
+            try:
+                new.replace(path)
+            except BaseException:
+                if old.exists():
+                    old.replace(path)
+                raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def check_folder(path: Path, *, force: bool) -> None:
+    """Raise before any work is done if a folder cannot be written."""
+    if path.is_dir():
+        if not force:
+            raise FileError(
+                f"{path} is there already. Replace it with --force, or name another folder."
+            )
+        for file in sorted(path.rglob("*")):
+            if not file.is_dir() and not is_known(file):
+                raise FileError(
+                    f"{path} holds {file.relative_to(path)}, which --force would delete; expected "
+                    f"nothing but files of forecasts. Name another folder."
+                )
+    elif path.exists() or is_known(path):
+        raise FileError(
+            f"{path} is the name of a file, but what becomes of several files is a folder. Name a "
+            f"folder with -o."
+        )
+    _check_parent(path)
+
+
 def check_writable(path: Path, *, force: bool) -> None:
     """Raise before any work is done if a file cannot be written."""
     if path.is_dir():
         raise FileError(f"{path} is a folder; expected the name of a file to write.")
+    if path.parent.is_dir() and path.exists() and not force:
+        raise FileError(f"{path} is there already. Replace it with --force, or name another file.")
+    _check_parent(path)
+
+
+def _check_parent(path: Path) -> None:
     if not path.parent.is_dir():
         raise FileError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
-    if path.exists() and not force:
-        raise FileError(f"{path} is there already. Replace it with --force, or name another file.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise FileError(
             f"cannot write {path}: the folder may not be written to. Name another with -o."

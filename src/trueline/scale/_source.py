@@ -8,12 +8,19 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from trueline.scale._arrays import text
 from trueline.scale._errors import FileError, did_you_mean, pyarrow, reason
 
+# Rows that are worked on in one piece, where a file or folder has more than so many and can be
+# read from any place.
+PIECE = 1 << 23
+# Bytes of text that count as a row where it takes reading to know.
+_ROW_OF_TEXT = 64
 # Values in a chunk, and its most and fewest rows. Few columns give chunks of several of the
 # blocks in which `evaluate` adds up, so that sums over chunks are its sums to the last bit.
 _VALUES = 1 << 22
@@ -40,6 +47,16 @@ class Source(ABC):
         The columns.
     rows : int
         Rows read so far.
+    crossing : int
+        Those of them whose quantiles crossed.
+    within : Path
+        Its name within the folder that it was found in.
+    fixed : dict
+        Columns that it has of the names of its folders, such as region=north, with their value.
+    types : dict of str
+        The type of each column, where the format has types.
+    in_all : int or None
+        Its rows, where the format says so.
     metadata : dict or None
         What the file says of itself, beside its columns.
     typed : bool
@@ -49,11 +66,39 @@ class Source(ABC):
     """
 
     path: Path
+    within = Path()
     names: tuple[str, ...] = ()
     rows = 0
+    crossing = 0
+    in_all: int | None = None
     metadata: Any = None
     typed = True
     decimal = "."
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.fixed: dict[str, str | None] = {}
+        self.types: dict[str, str] = {}
+
+    @property
+    def files(self) -> Sequence[Source]:
+        """The files that it is made of."""
+        return (self,)
+
+    def size(self) -> float:
+        """Rows, or what comes near their number."""
+        if self.in_all is not None:
+            return self.in_all
+        return self.path.stat().st_size / _ROW_OF_TEXT
+
+    def count(self, pieces: Sequence[Source]) -> None:
+        """Take the number of rows that were read from the pieces."""
+        self.rows = sum(piece.rows for piece in pieces)
+        self.crossing = sum(piece.crossing for piece in pieces)
+
+    def pieces(self) -> Sequence[Source]:
+        """Return what can be worked on apart, in order; it depends on the rows alone."""
+        return (self,)
 
     @abstractmethod
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
@@ -70,14 +115,25 @@ class Source(ABC):
     def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Tables of the columns, all of the same number of rows but the last."""
         wanted = list(self.names if columns is None else columns)
+        own = [name for name in wanted if name not in self.fixed]
         size = _VALUES // max(len(wanted), 1)
         rows = min(max(1 << (size.bit_length() - 1) if size else 0, _FEWEST_ROWS), _MOST_ROWS)
         self.rows = 0
         with self._explained():
-            batches = (batch.select(wanted) for batch in self._batches(wanted, rows))
+            batches = (batch.select(own) for batch in self._batches(own, rows))
             for table in _of_size(batches, rows):
                 self.rows += table.num_rows
-                yield table.replace_schema_metadata(self.metadata)
+                yield self._with_fixed(table, wanted).replace_schema_metadata(self.metadata)
+
+    def _with_fixed(self, table: Any, wanted: list[str]) -> Any:
+        """Return the table with the columns that are the same in every row."""
+        for place, name in enumerate(wanted):
+            if name in self.fixed:
+                value, rows = self.fixed[name], table.num_rows
+                missing = pyarrow().nulls(rows, pyarrow().string())
+                column = missing if value is None else pyarrow().repeat(text(value), rows)
+                table = table.add_column(place, name, column)
+        return table
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -89,6 +145,11 @@ class Source(ABC):
             raise
         except (pa.ArrowException, OSError, csv.Error) as error:
             raise self._fault(error) from None
+
+    def _take_schema(self, schema: Any) -> None:
+        self.names = tuple(schema.names)
+        self.metadata = schema.metadata
+        self.types = {field.name: str(field.type) for field in schema}
 
     def _fault(self, error: BaseException) -> FileError:
         return FileError(
@@ -121,7 +182,7 @@ class _Text(Source):
     typed = False
 
     def __init__(self, path: Path, separator: str, packed: str | None, decimal: str) -> None:
-        self.path = path
+        super().__init__(path)
         self.separator = separator
         self.decimal = decimal
         if decimal not in (".", ","):
@@ -129,7 +190,10 @@ class _Text(Source):
         self._packed = packed
         self._file: IO[bytes] | None = None
         with self._explained():
-            header = next(self._numbered(), None)
+            lines = self._numbered()
+            header = next(lines, None)
+            if header is not None and next(lines, None) is None:
+                self.in_all = 0
         if header is None:
             raise FileError(f"{path} is empty; expected a line with the names of the columns.")
         self.names = tuple(header[0])
@@ -250,12 +314,16 @@ class _Readable(io.RawIOBase):
 class _Parquet(Source):
     """Parquet, decoded a little at a time."""
 
+    in_all: int
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         with self._explained(), self._open() as file:
-            self._in_all = file.metadata.num_rows
-            self.names = tuple(file.schema_arrow.names)
-            self.metadata = file.schema_arrow.metadata
+            about = file.metadata
+            self._take_schema(file.schema_arrow)
+            self._groups = range(about.num_row_groups)
+            self._rows_of = [about.row_group(i).num_rows for i in self._groups]
+        self.in_all = sum(self._rows_of)
 
     def _open(self) -> Any:
         from pyarrow.parquet import ParquetFile
@@ -265,24 +333,42 @@ class _Parquet(Source):
 
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         with self._open() as file:
-            yield from file.iter_batches(batch_size=rows, columns=list(columns))
+            # Threads are for pieces: the columns of one are decoded one after the other.
+            yield from file.iter_batches(
+                rows, row_groups=list(self._groups), columns=list(columns), use_threads=False
+            )
+
+    def pieces(self) -> Sequence[Source]:
+        # Of nearly the same size, at the ends of row groups.
+        found: list[Source] = []
+        number = max(round(self.in_all / PIECE), 1)
+        first = rows = before = 0
+        for i, more in enumerate(self._rows_of):
+            rows += more
+            if rows * number >= (len(found) + 1) * self.in_all and rows > before:
+                piece = copy(self)
+                piece._groups, piece.in_all = range(first, i + 1), rows - before
+                found.append(piece)
+                first, before = i + 1, rows
+        return found or [self]
 
     def share(self) -> float:
-        return self.rows / max(self._in_all, 1)
+        return self.rows / max(self.in_all, 1)
 
     def where(self, row: int) -> str:
-        return f"row {row + 1}"
+        return f"row {sum(self._rows_of[: self._groups.start]) + row + 1}"
 
 
 class _Arrow(Source):
     """Arrow IPC, files (Feather is one) and streams."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self._share = 0.0
         with self._explained(), self._opened() as reader:
-            self.names = tuple(reader.schema.names)
-            self.metadata = reader.schema.metadata
+            self._take_schema(reader.schema)
+        if not any(batch.num_rows for batch in self._batches(self.names[:1], 1)):
+            self.in_all = 0
 
     @contextmanager
     def _opened(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
@@ -315,52 +401,37 @@ class _Arrow(Source):
         return f"row {row + 1}"
 
 
-def open_source(
-    path: str | os.PathLike[str], separator: str | None = None, decimal: str | None = None
-) -> Source:
-    """Open a file by its ending; its header is read and checked.
-
-    Parameters
-    ----------
-    path : path
-        ``.csv``, ``.tsv`` (also packed: ``.csv.gz``, ``.bz2``, ``.zst``), ``.parquet``,
-        ``.arrow`` or ``.feather``.
-    separator : str, optional
-        Between the columns of a text file; by default as its ending says.
-    decimal : {".", ","}, optional
-        Before the decimals of numbers in a text file; by default a point.
-    """
-    file = Path(path)
+def open_file(path: Path, separator: str | None = None, decimal: str | None = None) -> Source:
+    """Open one file by its ending; its header is read and checked."""
     try:
-        if file.is_dir():
-            raise FileError(f"{file} is a folder; expected a file.")
-        size = file.stat().st_size
-        ending, packed = known_ending(file)
+        size = path.stat().st_size
+        ending, packed = known_ending(path)
         if size == 0:
-            raise FileError(f"{file} is empty; expected rows of forecasts and outcomes.")
-        with file.open("rb"):
+            raise FileError(f"{path} is empty; expected rows of forecasts and outcomes.")
+        with path.open("rb"):
             pass
     except FileNotFoundError:
-        raise FileError(f"there is no file {file}.{_near(file)}") from None
+        raise FileError(f"there is no file {path}.{_near(path)}") from None
     except PermissionError:
-        raise FileError(f"{file} may not be read. Change its permissions, or copy it.") from None
+        raise FileError(f"{path} may not be read. Change its permissions, or copy it.") from None
     except OSError as error:
-        raise FileError(f"cannot read {file}: {error.strerror}.") from None
+        raise FileError(f"cannot read {path}: {error.strerror}.") from None
     source: Source
     if ending in SEPARATORS:
-        source = _Text(file, separator or SEPARATORS[ending], packed, decimal or ".")
+        source = _Text(path, separator or SEPARATORS[ending], packed, decimal or ".")
     elif separator is not None or decimal is not None:
         option = "--decimal" if separator is None else "--separator"
-        raise FileError(f"{file} is no text file, so it has no {option}. Leave that out.")
+        raise FileError(f"{path} is no text file, so it has no {option}. Leave that out.")
     elif ending == ".parquet":
-        source = _Parquet(file)
+        source = _Parquet(path)
     else:
-        source = _Arrow(file)
+        source = _Arrow(path)
+    source.within = Path(path.name)
     seen: set[str] = set()
     for name in source.names:
         if name in seen:
             raise FileError(
-                f"{file} has two columns named {name!r}; expected every name once. Rename one."
+                f"{path} has two columns named {name!r}; expected every name once. Rename one."
             )
         seen.add(name)
     return source
@@ -387,6 +458,15 @@ def known_ending(path: Path, *, writing: bool = False) -> tuple[str, str | None]
         f"{path} {found}; expected a file that ends in .csv, .tsv, .parquet, .arrow or "
         f".feather.{hint}"
     )
+
+
+def is_known(path: Path) -> bool:
+    """Whether a file of this name can be read."""
+    try:
+        known_ending(path)
+    except FileError:
+        return False
+    return True
 
 
 def _near(path: Path) -> str:

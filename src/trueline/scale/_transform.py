@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
-from trueline._validation import CalibrationWarning
 from trueline.distributions import Distribution
 from trueline.recalibration import Grouped, Recalibrator
 from trueline.recalibration._abstract import Pooled
@@ -67,16 +67,23 @@ class Transformer:
         """Return the recalibrated forecasts of some rows, with their groups in an Arrow array."""
         if self._groups is None:
             return self._map.transform(dist)
-        codes = self._groups.encode(groups, self._where)
-        with warnings.catch_warnings():
-            # Unknown groups are named once, at the end.
-            warnings.simplefilter("ignore", CalibrationWarning)
-            return self._map.transform(dist, groups=codes)
+        # Of groups that it does not know it warns; they are named once, at the end.
+        return self._map.transform(dist, groups=self._groups.encode(groups, self._where))
 
-    def finish(self) -> None:
-        """Warn of groups that the map does not know."""
+    def part(self) -> Transformer:
+        """Return the same map for a piece of the rows, so that threads may apply it."""
+        part = copy(self)
+        if self._groups is not None:
+            part._groups = GroupCodes(self._groups.names)
+        return part
+
+    def finish(self, parts: Iterable[Transformer | None] = ()) -> None:
+        """Warn of groups that the map does not know, whether met here or in parts."""
         if self._groups is None or not isinstance(self._fitted, Grouped):
             return
+        for part in parts:
+            if part is not None and part._groups is not None:
+                self._groups.add(part._groups.names, self._where)
         known = len(self._fitted.groups_)
         unknown = self._groups.names[known:]
         if unknown:

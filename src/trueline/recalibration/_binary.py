@@ -1,0 +1,136 @@
+"""Documents with arrays as few bytes: a JSON head, then the arrays, compressed.
+
+The layout, little-endian: 8 bytes that name the format, a 2-byte version, a 4-byte CRC-32 of all
+that follows, the 4-byte length of the head, the head, the arrays one after the other. In the head
+an array is ``{"array": i}``, and ``arrays`` says of each how many numbers it has, how many bytes,
+and whether it is kept as differences. Reading allocates no more than its input can fill.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray
+
+MAGIC = b"TRUELINE"
+VERSION = 1
+_START = struct.Struct("<8sHI")
+_LENGTH = struct.Struct("<I")
+_ITEM = 8
+# Numbers of a mebibyte or so are best worth little of the processor's time.
+_LEVEL = 1
+
+Refuse = Callable[[bool, str], None]
+
+
+def encode(document: dict[str, Any]) -> bytes:
+    """Return a document whose arrays are float64 as bytes."""
+    arrays: list[dict[str, Any]] = []
+    blobs: list[bytes] = []
+
+    def place(value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            rises = bool((value[1:] > value[:-1]).all())
+            blob = zlib.compress(_shuffled(value, rises), _LEVEL)
+            arrays.append({"count": len(value), "bytes": len(blob), "rises": rises})
+            blobs.append(blob)
+            return {"array": len(arrays) - 1}
+        if isinstance(value, dict):
+            return {key: place(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [place(item) for item in value]
+        return value
+
+    placed = place(document)
+    head = json.dumps({"document": placed, "arrays": arrays}, allow_nan=False).encode()
+    rest = b"".join([_LENGTH.pack(len(head)), head, *blobs])
+    return _START.pack(MAGIC, VERSION, zlib.crc32(rest)) + rest
+
+
+def decode(data: bytes, parse: Callable[[bytes], Any], expect: Refuse, max_bytes: int) -> Any:
+    """Return the document; `expect` raises if something is not as it should be."""
+    begin = _START.size + _LENGTH.size
+    expect(len(data) >= begin, "it ends within its first bytes")
+    _, version, checksum = _START.unpack_from(data)
+    expect(version == VERSION, f"its version is {version} and this release reads {VERSION}")
+    intact = zlib.crc32(memoryview(data)[_START.size :]) == checksum
+    expect(intact, "its bytes are not those that were written")
+    (length,) = _LENGTH.unpack_from(data, _START.size)
+    expect(length <= len(data) - begin, "it ends within its head")
+    head = parse(data[begin : begin + length])
+    expect(isinstance(head, dict) and set(head) == {"document", "arrays"}, "its head is not one")
+    expect(isinstance(head["arrays"], list), "its head does not list arrays")
+    arrays = _arrays(head["arrays"], data[begin + length :], expect, max_bytes)
+    used = np.zeros(len(arrays), dtype=bool)
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {"array"}:
+                i = value["array"]
+                expect(
+                    type(i) is int and 0 <= i < len(arrays), "it names an array that is not there"
+                )
+                expect(not used[i], "an array stands twice")
+                used[i] = True
+                return arrays[i]
+            return {key: fill(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [fill(item) for item in value]
+        return value
+
+    document = fill(head["document"])
+    expect(bool(used.all()), "an array is not used")
+    return document
+
+
+def _arrays(entries: list[Any], data: bytes, expect: Refuse, max_bytes: int) -> list[FloatArray]:
+    arrays: list[FloatArray] = []
+    start = 0
+    for entry in entries:
+        good = isinstance(entry, dict) and set(entry) == {"count", "bytes", "rises"}
+        expect(good, "an array is not described by count, bytes and rises")
+        count, size, rises = entry["count"], entry["bytes"], entry["rises"]
+        good = type(count) is int and type(size) is int and type(rises) is bool
+        expect(good and count >= 0 and size >= 0, "an array is not described by whole numbers")
+        expect(size <= len(data) - start, "it ends within an array")
+        max_bytes -= _ITEM * count
+        expect(max_bytes >= 0, "its arrays are larger than max_bytes")
+        blob, start = data[start : start + size], start + size
+        reader = zlib.decompressobj()
+        try:
+            raw = reader.decompress(blob, _ITEM * count + 1)
+        except zlib.error:
+            raw = b""
+        whole = len(raw) == _ITEM * count and reader.eof and not reader.unused_data
+        expect(whole, "an array is not as long as it says")
+        arrays.append(_unshuffled(raw, count, rises))
+    expect(start == len(data), "it goes on after its end")
+    return arrays
+
+
+def _shuffled(values: FloatArray, rises: bool) -> bytes:
+    """Bytes of the same place side by side, which compress; of differences, if values rise."""
+    bits = values.astype("<f8").view("<i8")
+    if rises:
+        bits = np.diff(_ordered(bits), prepend=np.int64(0))
+    return bits.view(np.uint8).reshape(-1, _ITEM).T.tobytes()
+
+
+def _unshuffled(raw: bytes, count: int, rises: bool) -> FloatArray:
+    data = np.frombuffer(raw, dtype=np.uint8).reshape(_ITEM, count)
+    bits = np.ascontiguousarray(data.T).reshape(-1).view("<i8")
+    if rises:
+        bits = _ordered(np.cumsum(bits, dtype=np.int64))
+    return bits.view("<f8").astype(np.float64)
+
+
+def _ordered(bits: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bits of floats as integers in the same order, and back again."""
+    return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))

@@ -1,0 +1,235 @@
+"""What a stream is remembered by: the scores of its last rows, or of all of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray
+from trueline.recalibration._scores import Exact, Scores, collapse
+from trueline.recalibration._state import State
+
+#: Rows older than this many half-lives are dropped: together they weigh 2^-20 of all rows.
+HALF_LIVES = 20
+# Rows that may wait to be sorted in, however short the memory.
+_WAITING = 1024
+# Rows that may wait where all are remembered: 8 MiB.
+_LONGEST = 1 << 20
+# A memory without end is a new one when it has grown so many times.
+_GROWN = 16
+
+
+class Memory(ABC):
+    """Scores of a stream.
+
+    Attributes
+    ----------
+    kind : str
+        The ``score_kind`` of the forecasts they come from.
+    seen : int
+        Rows so far, remembered or not.
+    """
+
+    kind: str
+    seen: int
+
+    @abstractmethod
+    def add(self, s: FloatArray, w: FloatArray | None) -> None:
+        """Take finite scores, in the order they came in, and their positive weights."""
+
+    @abstractmethod
+    def scores(self) -> Scores:
+        """What is remembered, sorted."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """Rows remembered."""
+
+    @property
+    @abstractmethod
+    def span(self) -> float:
+        """Most rows that are remembered."""
+
+    @abstractmethod
+    def effective_rows(self) -> float:
+        """Kish's effective number of rows: (sum w)^2 / sum w^2."""
+
+    def is_renewed(self, since: int) -> bool:
+        """Whether the memory is a new one since that row; rarely, so that looking is cheap."""
+        if math.isinf(self.span):
+            return self.seen >= _GROWN * since
+        return self.seen - since >= self.span
+
+
+class Recent(Memory):
+    """The last rows, sorted, with their weights; a weight may halve every so many rows.
+
+    New rows wait unsorted. When the scores are asked for they are merged into the sorted ones
+    with a few passes over memory, and whatever is too old is left out on the way.
+    """
+
+    def __init__(self, kind: str, span: int, half_life: float | None) -> None:
+        self.kind = kind
+        self.half_life = half_life
+        self.seen = 0
+        self._span = span
+        # Sorted by score, ties by age; `_born` is the number of the row in the stream.
+        self._values, self._weights = np.empty(0), np.empty(0)
+        self._born = np.empty(0, dtype=np.int64)
+        self._new: list[tuple[FloatArray, FloatArray | None]] = []
+        self._waiting = 0
+
+    @property
+    def rows(self) -> int:
+        return min(self.seen, self._span)
+
+    @property
+    def span(self) -> float:
+        return self._span
+
+    def add(self, s: FloatArray, w: FloatArray | None) -> None:
+        self._new.append((s.copy(), w))
+        self.seen += len(s)
+        self._waiting += len(s)
+        if self._waiting >= max(2 * self._span, _WAITING):
+            # Nothing older is remembered, so nothing need be sorted yet.
+            s, w = self._rest()
+            self._values, self._weights = np.empty(0), np.empty(0)
+            self._born = np.empty(0, dtype=np.int64)
+            self._new, self._waiting = [(s.copy(), w.copy())], len(s)
+
+    def _rest(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and weights of the rows that wait and are remembered, as they came in."""
+        s = np.concatenate([s for s, _ in self._new])
+        w = np.concatenate([np.ones(len(s)) if w is None else w for s, w in self._new])
+        return s[-self._span :], w[-self._span :]
+
+    def _sort_in(self) -> None:
+        if not self._waiting:
+            return
+        s, w = self._rest()
+        # Ties stay as they came, so that the sums of their weights do not depend on when rows
+        # were sorted in. Where weights are 1 it makes no difference, and any sort will do.
+        plain = self.half_life is None and bool((w == 1.0).all())
+        order = np.argsort(s, kind=None if plain else "stable")
+        kept = self._born >= self.seen - self._span
+        old = self._values[kept]
+        at = np.searchsorted(old, s[order], side="right") + np.arange(len(s))
+        born = np.arange(self.seen - len(s), self.seen)
+        waits = np.ones(len(old) + len(s), dtype=bool)
+        waits[at] = False
+        self._values = _merged(waits, at, old, s[order])
+        self._weights = _merged(waits, at, self._weights[kept], w[order])
+        self._born = _merged(waits, at, self._born[kept], born[order])
+        self._new, self._waiting = [], 0
+
+    def _weighted(self) -> FloatArray:
+        """Weight of each sorted row by now."""
+        self._sort_in()
+        if self.half_life is None:
+            return self._weights
+        return self._weights * np.exp2((self._born - (self.seen - 1)) / self.half_life)
+
+    def scores(self) -> Scores:
+        w = self._weighted()
+        s = self._values
+        if not w.min() > 0:  # a tiny weight, aged, may be none
+            s, w = s[w > 0], w[w > 0]
+        return Exact(self.kind, *collapse(s, w))
+
+    def effective_rows(self) -> float:
+        w = self._weighted()
+        w = w / w.max()
+        return float(w.sum() ** 2 / (w @ w))
+
+    def in_order(self) -> tuple[FloatArray, FloatArray]:
+        """Scores and weights of the rows as they came in, oldest first."""
+        self._sort_in()
+        order = np.argsort(self._born)
+        return self._values[order], self._weights[order]
+
+    def restore(self, seen: int, s: FloatArray, w: FloatArray) -> None:
+        """Take the rows of `in_order`, the last of which was row number `seen`."""
+        self.seen = seen - len(s)
+        self.add(s, w)
+
+
+def _merged(
+    waits: NDArray[np.bool_], at: NDArray[np.intp], old: NDArray[Any], new: NDArray[Any]
+) -> NDArray[Any]:
+    """Put the new at their places, and the old, in order, at the others."""
+    out = np.empty(len(waits), dtype=old.dtype)
+    out[waits] = old
+    out[at] = new
+    return out
+
+
+class Everything(Memory):
+    """All rows, in the bounded memory of a `State`.
+
+    Rows wait in a long buffer, because to sort many at once costs less than to merge what was
+    sorted in parts.
+    """
+
+    def __init__(self, state: State) -> None:
+        self.kind = state.kind
+        self.seen = 0
+        self.total = self.squares = 0.0
+        self._state = state
+        self._buffer = np.empty(_WAITING)
+        self._weights: FloatArray | None = None
+        self._held = 0
+
+    @property
+    def rows(self) -> int:
+        return self.seen
+
+    @property
+    def span(self) -> float:
+        return math.inf
+
+    def add(self, s: FloatArray, w: FloatArray | None) -> None:
+        n = len(s)
+        self.seen += n
+        self.total += float(n if w is None else w.sum())
+        self.squares += float(n if w is None else w @ w)
+        stop = self._held + n
+        if stop > _LONGEST:
+            self._flush()
+            self._state.add(s, w)
+            return
+        if stop > self._buffer.size:
+            self._grow(min(4 * stop, _LONGEST))
+        if w is not None and self._weights is None:
+            self._weights = np.ones(self._buffer.size)
+        self._buffer[self._held : stop] = s
+        if self._weights is not None:
+            self._weights[self._held : stop] = 1.0 if w is None else w
+        self._held = stop
+
+    def _grow(self, size: int) -> None:
+        self._buffer = np.concatenate([self._buffer, np.empty(size - self._buffer.size)])
+        if self._weights is not None:
+            self._weights = np.concatenate([self._weights, np.empty(size - self._weights.size)])
+
+    def _flush(self) -> None:
+        if self._held:
+            w = None if self._weights is None else self._weights[: self._held]
+            self._state.add(self._buffer[: self._held], w)
+        self._held, self._weights = 0, None
+
+    def scores(self) -> Scores:
+        self._flush()
+        return self._state.scores()
+
+    def restore(self, seen: int, state: State, total: float, squares: float) -> None:
+        """Take what was remembered."""
+        self.seen, self._state, self.total, self.squares = seen, state, total, squares
+
+    def effective_rows(self) -> float:
+        return self.total**2 / self.squares if 0 < self.squares < math.inf else 1.0
