@@ -80,7 +80,7 @@ def in_dask(folder: Path, few: Path) -> tuple[float, Any, float, Any]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
     ):
         tld.fit(dd.read_parquet(few))

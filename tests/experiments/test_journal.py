@@ -56,7 +56,12 @@ def test_fresh_begins_again(path):
     assert Journal(path, {"numpy": "3.0"}).records == []
 
 
-@pytest.mark.parametrize("text", ["", "dataset,model\n", "[1]\n", '{"split": 0}\n'])
+def test_an_empty_file_is_a_journal_without_results(path):
+    path.touch()
+    assert Journal(path, SETTINGS).records == []
+
+
+@pytest.mark.parametrize("text", ["dataset,model\n", "[1]\n", '{"split": 0}\n'])
 def test_another_file_of_that_name_is_left_alone(path, text):
     path.write_text(text)
     with pytest.raises(ExperimentError, match="is not a journal of results"):

@@ -112,6 +112,14 @@ def test_more_is_added_to_what_is_there_and_fresh_begins_again(measured, tmp_pat
     assert made.startswith(f"Made by {command} with Python ")
 
 
+def test_a_run_of_less_leaves_the_table_as_large_as_it_was(measured, tmp_path):
+    run(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    text = run(tmp_path, datasets=["cpu"], models=["dropout"], splits=1)
+    assert "1 of 1 fits were there already; --fresh makes them anew." in text
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_the_longest_fits_come_first(measured, tmp_path):
     run(tmp_path, datasets=["kinematics", "cpu"], splits=1)
     assert {data for data, _, _ in measured[:3]} == {"kinematics"}

@@ -63,7 +63,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address=":0",  # any port that is free
             host="127.0.0.1",
         ) as cluster,
         distributed.Client(cluster) as client,

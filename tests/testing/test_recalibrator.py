@@ -375,7 +375,7 @@ MUTANTS = {
         {"_check_fitted": unnamed}, "transform before fit does not say to call fit of Broken: "
     ),
     "an error by accident": Mutant(
-        {"transform": lambda self, dist, groups=None: dist._recalibrate(self._law(self.scores_))},
+        {"transform": lambda self, dist, groups=None: dist._recalibrate(self._law(self._scores))},
         "transform before fit does not raise trueline.NotFittedError but AttributeError(",
     ),
     "a curt refusal before fit": Mutant(

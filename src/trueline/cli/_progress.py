@@ -68,7 +68,8 @@ class _Lines:
         now = time.monotonic()
         if now - self._last >= _EVERY:
             self._last = now
-            line = f"{self._label}: {share:.0%}, {done:,} {self._unit}"
+            unit = self._unit.removesuffix("s") if done == 1 else self._unit
+            line = f"{self._label}: {share:.0%}, {done:,} {unit}"
             if 0.0 < share < 1.0:
                 line += f", {_duration((now - self._began) * (1.0 / share - 1.0))} left"
             print(line, file=sys.stderr, flush=True)

@@ -28,7 +28,7 @@ class Journal:
     def __init__(self, path: Path, settings: Mapping[str, str], *, fresh: bool = False) -> None:
         self._path = path
         self.records: list[dict[str, Any]] = []
-        if not fresh and path.exists():
+        if not fresh and path.exists() and path.stat().st_size:
             self._read(dict(settings))
         # Written anew: a line that was cut off goes.
         lines = [{_HEAD: dict(settings)}, *self.records]

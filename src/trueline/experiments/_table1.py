@@ -16,7 +16,7 @@ import numpy as np
 
 from trueline._files import write_text
 from trueline._validation import FloatArray
-from trueline.datasets import info, load
+from trueline.datasets import info, load, names
 from trueline.displays import _style
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators import CalibratedRegressor
@@ -36,6 +36,9 @@ TEST_SHARE = 0.25
 
 #: What --quick runs, in full but for the number of sets and splits.
 QUICK_SETS, QUICK_SPLITS = ("mpg", "auto", "cpu"), 1
+SPLITS = 5
+
+_SETS = names()
 
 # What cannot be wrong with a result goes without saying: these can.
 _DECISIVE = ("numpy", "scipy", "scikit-learn", "torch", "trueline")
@@ -95,9 +98,9 @@ def run(
     """Run what is not there yet, write the results, return the table."""
     _style.require_matplotlib("reproduce table1")
     core("_training")  # or says how to get torch
-    sets = _chosen(datasets, [known.name for known in info()], "--datasets", quick and QUICK_SETS)
+    sets = _chosen(datasets, _SETS, "--datasets", quick and QUICK_SETS)
     kinds = _chosen(models, list(MODELS), "--models")
-    n_splits = splits if splits is not None else QUICK_SPLITS if quick else 5
+    n_splits = splits if splits is not None else QUICK_SPLITS if quick else SPLITS
     for name, value in (("--splits", n_splits), ("--jobs", jobs)):
         if value < 1:
             raise ExperimentError(f"{name} is {value}; expected 1 or more.")
@@ -106,15 +109,39 @@ def run(
     target = folder(output or Path("results") / ("table1-quick" if quick else "table1"))
     wanted = [Task(*names) for names in _product(sets, kinds, n_splits)]
     journal = Journal(target / "splits.jsonl", settings(), fresh=fresh)
+    there = len({_task(record) for record in journal.records} & set(wanted))
     _run_missing(wanted, journal, jobs, progress)
+    # All that the folder has, lest a run of less leaves a smaller table than there was.
     by_task = {_task(record): record for record in journal.records}
-    records = [by_task[task] for task in wanted]
-    options = {"datasets": datasets, "models": models, "splits": splits, "quick": quick}
+    records = [by_task[task] for task in sorted(by_task, key=_in_order)]
     write_text(target / "table1.csv", csv_of(records))
-    for kind in kinds:
+    for kind in dict.fromkeys(record["model"] for record in records):
         draw(target / f"{kind}.png", records, kind)
-    write_text(target / "table1.md", page(records, made_by("table1", options, _DECISIVE)))
-    return f"{table(records)}\nThe whole table, every split and the pictures are in {target}."
+    made = made_by("table1", _options_of(list(by_task)), _DECISIVE)
+    write_text(target / "table1.md", page(records, made))
+    kept = f"{there} of {len(wanted)} fits were there already; --fresh makes them anew.\n"
+    return (
+        f"{table(records)}\n{kept if there else ''}"
+        f"The whole table, every split and the pictures are in {target}."
+    )
+
+
+def _in_order(task: Task) -> tuple[int, int, int]:
+    return _SETS.index(task.dataset), list(MODELS).index(task.model), task.split
+
+
+def _options_of(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Return the options that make these fits, from nothing."""
+    sets = [name for name in _SETS if any(task.dataset == name for task in tasks)]
+    models = [name for name in MODELS if any(task.model == name for task in tasks)]
+    splits = 1 + max(task.split for task in tasks)
+    quick = (tuple(sets), splits) == (QUICK_SETS, QUICK_SPLITS)
+    return {
+        "datasets": None if quick or sets == _SETS else sets,
+        "models": None if models == list(MODELS) else models,
+        "splits": None if quick or splits == SPLITS else splits,
+        "quick": quick,
+    }
 
 
 def settings() -> dict[str, str]:
