@@ -82,6 +82,11 @@ class State:
         self._join(self._parts)
         return self._parts[0]
 
+    @property
+    def rounded(self) -> bool:
+        """Whether scores were rounded; those that wait unsorted may yet take it there."""
+        return any(part.rounded for part in self._parts)
+
     def __len__(self) -> int:
         """Return how many rows and values are held."""
         return self._held + sum(len(part.values) for part in self._parts)

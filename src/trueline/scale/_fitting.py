@@ -203,7 +203,7 @@ class _Tally:
         self._cells.add(s, 1.0 if w is None else w)
 
     def _count_if_rounded(self) -> None:
-        if any(part.rounded for part in self._state._parts):
+        if self._state.rounded:
             self._cells = Cells(1)
 
     def merge(self, other: _Tally) -> Self:
