@@ -345,6 +345,6 @@ def test_the_map_counts_unknown_groups_anew_when_types_widen(tmp_path):
 
 
 def test_default_is_the_ninety_percent_interval():
-    assert _apply._Added((), (), False, "").names == ["lower_0.9", "upper_0.9"]
-    assert _apply._Added((), (), True, "").names == ["recalibrated_mean", "recalibrated_std"]
-    assert _apply._Added((0.9, 0.90), (), False, "new_").names == ["new_lower_0.9", "new_upper_0.9"]
+    assert _apply.Added((), (), False, "").names == ["lower_0.9", "upper_0.9"]
+    assert _apply.Added((), (), True, "").names == ["recalibrated_mean", "recalibrated_std"]
+    assert _apply.Added((0.9, 0.90), (), False, "new_").names == ["new_lower_0.9", "new_upper_0.9"]

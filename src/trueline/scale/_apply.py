@@ -140,7 +140,7 @@ def apply_source(
     """Apply a map to an open file; see `apply_file`."""
     target = Path(out)
     jobs = check_jobs(n_jobs)
-    added = _Added(coverage, quantiles, moments, prefix)
+    added = Added(coverage, quantiles, moments, prefix)
     for file in source.files:
         added.check(file)
     transform = Transformer(recalibrator, layout, source, map_name)
@@ -205,7 +205,7 @@ def _paths_in(folder: Path, source: Source) -> list[Path]:
     return list(paths)
 
 
-class _Added:
+class Added:
     """The columns that are added: their names, and how they come from the forecast."""
 
     def __init__(

@@ -17,7 +17,7 @@ from trueline.scale._columns import Layout
 from trueline.scale._decimals import COMMA, decimal_points, with_point
 from trueline.scale._errors import FileError, pyarrow
 from trueline.scale._once import warn
-from trueline.scale._source import Source, no_rows
+from trueline.scale._source import File, Source, no_rows
 
 # What stands for a missing value in text.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
@@ -31,7 +31,7 @@ class Chunk:
 
     Attributes
     ----------
-    source : Source
+    source : File
         The file that they are in.
     start : int
         Number of rows before them.
@@ -45,7 +45,7 @@ class Chunk:
     groups : pyarrow array or None
     """
 
-    source: Source
+    source: File
     start: int
     table: Any
     layout: Layout
@@ -133,7 +133,7 @@ def no_weight(source: Source, layout: Layout) -> FileError:
     )
 
 
-def _checked(source: Source, table: Any, start: int, layout: Layout) -> tuple[Chunk, int]:
+def _checked(source: File, table: Any, start: int, layout: Layout) -> tuple[Chunk, int]:
     """Return the chunk of some rows, and in how many of them quantiles cross."""
     reader = _Reader(source, table, start)
     forecast = [reader.numbers(name) for name in layout.forecast]
@@ -172,7 +172,7 @@ def _sort_crossing(columns: list[FloatArray]) -> int:
 class _Reader:
     """The columns of one chunk, with messages that name the row."""
 
-    def __init__(self, source: Source, table: Any, start: int) -> None:
+    def __init__(self, source: File, table: Any, start: int) -> None:
         self.source = source
         self.table = table
         self.start = start

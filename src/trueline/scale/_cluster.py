@@ -21,14 +21,14 @@ from trueline._validation import CalibrationWarning
 from trueline.recalibration import Grouped, Isotonic, Recalibrator, load
 from trueline.recalibration._abstract import Pooled, warn_if_weak
 from trueline.recalibration._grouped import Key
-from trueline.scale._apply import _Added
+from trueline.scale._apply import Added
 from trueline.scale._chunks import conclude, no_weight, read_chunks
 from trueline.scale._columns import Columns, Layout
 from trueline.scale._errors import FileError, listed, reason
-from trueline.scale._fit import _check as check_recalibrator
+from trueline.scale._fit import check_recalibrator
 from trueline.scale._groups import MOST_GROUPS, GroupCodes, with_names
 from trueline.scale._once import each_warning_once, warn
-from trueline.scale._source import Source
+from trueline.scale._source import File
 from trueline.scale._transform import Transformer
 
 #: States that are merged at a time.
@@ -41,10 +41,9 @@ _MOST_TOLD = 5
 _LOCK = threading.Lock()
 
 FRAME = "the frame"
-Added = _Added
 
 
-class Partition(Source):
+class Partition(File):
     """Record batches of Arrow as a source of rows.
 
     Parameters

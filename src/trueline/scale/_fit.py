@@ -104,7 +104,7 @@ def fit_source(
     """Fit on an open file; see `fit_file`."""
     if recalibrator is None:
         recalibrator = Isotonic() if layout.group is None else Grouped()
-    learner = _check(recalibrator, layout)
+    learner = check_recalibrator(recalibrator, layout)
     jobs = check_jobs(n_jobs)
     where = None if layout.group is None else f"{source.path}, column {layout.group!r}"
     pieces = source.pieces()
@@ -138,7 +138,7 @@ def _scores(chunk: Chunk) -> FloatArray:
     return scores
 
 
-def _check(recalibrator: Recalibrator, layout: Layout) -> Pooled | Grouped:
+def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Pooled | Grouped:
     """Return a recalibrator that can be fitted on these columns; raise if it cannot."""
     if isinstance(recalibrator, Conditional):
         raise FileError(

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from glob import has_magic, iglob
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import TypeGuard
 from urllib.parse import unquote
 
 from trueline.scale._errors import FileError, listed
-from trueline.scale._source import PIECE, Source, known_ending, open_file
+from trueline.scale._source import PIECE, File, Source, known_ending, open_file
 
 # What a path, a pattern or several of them may be.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -26,10 +26,10 @@ class Folder(Source):
     ----------
     path : Path
         What to call all of them in a message.
-    files : sequence of Source
+    files : sequence of File
     """
 
-    def __init__(self, path: Path, files: Sequence[Source]) -> None:
+    def __init__(self, path: Path, files: Sequence[File]) -> None:
         super().__init__(path)
         self._files = files
         first = files[0]
@@ -39,7 +39,7 @@ class Folder(Source):
         self.in_all = None if None in rows else sum(row for row in rows if row is not None)
 
     @property
-    def files(self) -> Sequence[Source]:
+    def files(self) -> Sequence[File]:
         return self._files
 
     def size(self) -> float:
@@ -47,9 +47,9 @@ class Folder(Source):
 
     def pieces(self) -> Sequence[Source]:
         found: list[Source] = []
-        waiting: list[Source] = []
+        waiting: list[File] = []
         held = 0.0
-        for piece in (piece for file in self._files for piece in file.pieces()):
+        for piece in (one for file in self._files for part in file.pieces() for one in part.files):
             waiting.append(piece)
             held += piece.size()
             if held >= PIECE:
@@ -61,12 +61,6 @@ class Folder(Source):
 
     def share(self) -> float:
         return sum(f.share() * f.size() for f in self._files if f.rows) / max(self.size(), 1.0)
-
-    def where(self, row: int) -> str:
-        raise NotImplementedError("rows are counted in their files")
-
-    def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        raise NotImplementedError("rows are read from their files")
 
 
 def open_source(path: Paths, separator: str | None = None, decimal: str | None = None) -> Source:
@@ -87,7 +81,7 @@ def open_source(path: Paths, separator: str | None = None, decimal: str | None =
     """
     if is_file(path):
         return open_file(Path(path), separator, decimal)
-    files: list[Source] = []
+    files: list[File] = []
     several = [path] if isinstance(path, str | os.PathLike) else list(path)
     for given in several:
         for file, within in _found(Path(given)):

@@ -26,7 +26,7 @@ from trueline.scale._cluster import (
     warnings_in,
 )
 from trueline.scale._columns import Layout
-from trueline.scale._judging import FileEvaluation, Judging, _joined
+from trueline.scale._judging import FileEvaluation, Judging, joined
 from trueline.scale._sketch import PitHistogram
 from trueline.scale._transform import Transformer
 
@@ -133,7 +133,7 @@ def to_bytes(judging: Judging) -> bytes:
         judging._pit = PitHistogram()
         judging._condense_if_many()
     if judging._pit is None:
-        document["rows"] = list(_joined(judging._rows))
+        document["rows"] = list(joined(judging._rows))
         kept = judging._kept_weights
         document["weights"] = [np.concatenate(kept)] if kept else []
     else:

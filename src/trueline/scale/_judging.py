@@ -201,7 +201,7 @@ class Judging:
     def _overall(self, whole: float, squares: float, n_fit: float | None) -> Evaluation:
         if self._pit is None:
             w = np.concatenate(self._kept_weights) if self._kept_weights else None
-            return judge(self._sums, _joined(self._rows), w, self._levels, self.coverage, n_fit)
+            return judge(self._sums, joined(self._rows), w, self._levels, self.coverage, n_fit)
         means = average(self._sums, whole)
         means["variance"], means["squared_error"] = self._spread.means()
         return conclude(
@@ -226,7 +226,7 @@ def _place(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
     return place.astype(np.intp)
 
 
-def _joined(parts: list[Rows]) -> Rows:
+def joined(parts: list[Rows]) -> Rows:
     """Rows one after the other."""
     if len(parts) == 1:
         return parts[0]

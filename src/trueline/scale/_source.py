@@ -38,7 +38,7 @@ _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 class Source(ABC):
-    """A file of rows.
+    """Rows in a file, or in several one after the other.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ class Source(ABC):
         self.types: dict[str, str] = {}
 
     @property
-    def files(self) -> Sequence[Source]:
+    @abstractmethod
+    def files(self) -> Sequence[File]:
         """The files that it is made of."""
-        return (self,)
 
     def size(self) -> float:
         """Rows, or what comes near their number."""
@@ -101,12 +101,20 @@ class Source(ABC):
         return (self,)
 
     @abstractmethod
-    def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Record batches of any size, with at least these columns, in any order."""
-
-    @abstractmethod
     def share(self) -> float:
         """Share of the file that was read so far."""
+
+
+class File(Source):
+    """Rows of one file."""
+
+    @property
+    def files(self) -> Sequence[File]:
+        return (self,)
+
+    @abstractmethod
+    def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """Record batches of any size, with at least these columns, in any order."""
 
     @abstractmethod
     def where(self, row: int) -> str:
@@ -176,7 +184,7 @@ def _of_size(batches: Iterator[Any], rows: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-class _Text(Source):
+class _Text(File):
     """CSV and TSV. Every column is read as text, so that what is not used stays as it is."""
 
     typed = False
@@ -311,7 +319,7 @@ class _Readable(io.RawIOBase):
         return len(data)
 
 
-class _Parquet(Source):
+class _Parquet(File):
     """Parquet, decoded a little at a time."""
 
     in_all: int
@@ -340,7 +348,7 @@ class _Parquet(Source):
 
     def pieces(self) -> Sequence[Source]:
         # Of nearly the same size, at the ends of row groups.
-        found: list[Source] = []
+        found: list[File] = []
         number = max(round(self.in_all / PIECE), 1)
         first = rows = before = 0
         for i, more in enumerate(self._rows_of):
@@ -359,7 +367,7 @@ class _Parquet(Source):
         return f"row {sum(self._rows_of[: self._groups.start]) + row + 1}"
 
 
-class _Arrow(Source):
+class _Arrow(File):
     """Arrow IPC, files (Feather is one) and streams."""
 
     def __init__(self, path: Path) -> None:
@@ -401,7 +409,7 @@ class _Arrow(Source):
         return f"row {row + 1}"
 
 
-def open_file(path: Path, separator: str | None = None, decimal: str | None = None) -> Source:
+def open_file(path: Path, separator: str | None = None, decimal: str | None = None) -> File:
     """Open one file by its ending; its header is read and checked."""
     try:
         size = path.stat().st_size
@@ -416,7 +424,7 @@ def open_file(path: Path, separator: str | None = None, decimal: str | None = No
         raise FileError(f"{path} may not be read. Change its permissions, or copy it.") from None
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}.") from None
-    source: Source
+    source: File
     if ending in SEPARATORS:
         source = _Text(path, separator or SEPARATORS[ending], packed, decimal or ".")
     elif separator is not None or decimal is not None:

@@ -30,11 +30,11 @@ import numpy as np
 
 from trueline._validation import CalibrationWarning
 from trueline.recalibration import Recalibrator
+from trueline.scale._apply import Added
 from trueline.scale._arrays import to_numpy
 from trueline.scale._cluster import (
     FAN,
     FRAME,
-    Added,
     Applying,
     Merge,
     Part,

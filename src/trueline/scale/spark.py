@@ -18,10 +18,10 @@ from functools import partial
 from typing import Any
 
 from trueline.recalibration import Recalibrator
+from trueline.scale._apply import Added
 from trueline.scale._cluster import (
     FAN,
     FRAME,
-    Added,
     Applying,
     Merge,
     Part,
