@@ -89,6 +89,7 @@ def test_what_is_wrong_is_said(data, fault):
     with pytest.raises(ValueError, match=fault) as caught:
         tl.load(data)
     assert str(caught.value).startswith("the input is not a valid trueline map: ")
+    assert str(caught.value).endswith(". Write it again with to_bytes.")
 
 
 def test_values_that_do_not_rise_are_refused():

@@ -95,9 +95,10 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
     array([5.6])
     """
     if isinstance(path, bytes | bytearray | memoryview):
-        name, data = "the input", bytes(path)
+        name, data, writer = "the input", bytes(path), "to_bytes"
     else:
         name, data = _read(path, max_bytes)
+        writer = "to_json"
     try:
         if data.startswith(MAGIC):
             return _restore(decode(data, _parse, _expect, max_bytes))
@@ -106,7 +107,7 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
         fault = str(error)
     except RecursionError:
         fault = "it is nested too deeply"
-    raise ValueError(f"{name} is not a valid trueline map: {fault}. Write it again with to_json.")
+    raise ValueError(f"{name} is not a valid trueline map: {fault}. Write it again with {writer}.")
 
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> tuple[str, bytes]:

@@ -1,4 +1,7 @@
-"""Files larger than memory: fit, apply and evaluate, chunk by chunk."""
+"""Beyond memory and beyond Python: files and folders in chunks, clusters, ONNX and SQL.
+
+``trueline.scale.dask`` and ``trueline.scale.spark`` are for data frames of those.
+"""
 
 from trueline.scale import dask as dask, spark as spark
 from trueline.scale._apply import apply_file, apply_parquet
