@@ -15,8 +15,8 @@ import trueline as tl
 # Chunks of a few rows, pieces of a few chunks.
 SMALL = """
 import sys
-from trueline.scale import _folder, _source
-_folder.PIECE = _source.PIECE = 500
+from trueline.scale import _source
+_source.PIECE = 500
 _source._MOST_ROWS = 100
 """
 

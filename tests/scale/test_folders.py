@@ -63,7 +63,6 @@ GOOD = {"y": [1.0, 2.0, 4.0], "mean": [1.0, 1.0, 1.0], "std": [1.0, 1.0, 2.0]}
 def pieces(monkeypatch):
     """Pieces, chunks and states small enough that a test's folder has many of each."""
     monkeypatch.setattr(_source, "PIECE", 700)
-    monkeypatch.setattr(_folder, "PIECE", 700)
     monkeypatch.setattr(_source, "_MOST_ROWS", 256)
     monkeypatch.setattr(_fitting, "LIMIT", 500)
     monkeypatch.setattr(_fitting, "_ROWS", 600)
@@ -176,7 +175,6 @@ def test_pieces_come_to_the_same_as_the_whole(normal, monkeypatch, tmp_path):
     file = normal.write(tmp_path / "past.parquet")
     in_pieces = [fit_file(folder), fit_file(file)]
     monkeypatch.setattr(_source, "PIECE", 1 << 23)
-    monkeypatch.setattr(_folder, "PIECE", 1 << 23)
     assert len(_folder.open_source(folder).pieces()) == 1
     for R in in_pieces:
         assert R.to_json() == fit_file(folder).to_json()
@@ -457,7 +455,7 @@ def test_a_column_that_one_file_has_already(tmp_path, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_files_that_do_not_go_together(second, message, n_jobs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_folder, "PIECE", 1)
+    monkeypatch.setattr(_source, "PIECE", 1)
     write(tmp_path / "f" / "a.parquet", **GOOD)
     write(tmp_path / "f" / "b.parquet", **second)
     write(tmp_path / "f" / "c.parquet", **GOOD)
@@ -599,8 +597,8 @@ def test_a_folder_of_rows_without_a_group(tmp_path, monkeypatch):
 
 def test_too_many_groups_in_several_pieces(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(_source, "PIECE", 1)
     monkeypatch.setattr(_groups, "MOST_GROUPS", 5)
-    monkeypatch.setattr(_folder, "PIECE", 1)
     write(tmp_path / "f" / "a.parquet", **GOOD, g=[1, 2, 3])
     write(tmp_path / "f" / "b.parquet", **GOOD, g=[4, 5, 6])
     message = (

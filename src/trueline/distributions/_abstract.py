@@ -110,6 +110,10 @@ class Distribution(ABC):
 
         return Quadrature(self, NormalLaw()).crps(y)
 
+    def _judge(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """CDF, CRPS and log density at once, for those that share work."""
+        return self._cdf(y), self._crps(y), self._logpdf(y)
+
     def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
         u = rng.random((len(self), size))
         # The generator may give 0, whose quantile is minus infinity.

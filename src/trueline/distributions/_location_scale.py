@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,11 @@ class LocationScale(Distribution):
         """Return the number of rows."""
         return len(self.loc)
 
+    def _take(self, rows: Rows) -> Distribution:
+        part = copy(self)  # what was checked once need not be checked again
+        part.loc, part.scale = self.loc[rows], self.scale[rows]
+        return part
+
     @property
     def _supported(self) -> tuple[float, float]:
         return self.law.supported
@@ -68,7 +74,12 @@ class LocationScale(Distribution):
         return self.law.logsf(self._score(y))
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
-        return self.law.logpdf(self._score(y)) - np.log(self.scale)[:, None]
+        return self._logpdf_of(self._score(y))
+
+    def _logpdf_of(self, z: FloatArray) -> FloatArray:
+        log = self.law.logpdf(z)
+        log -= np.log(self.scale)[:, None]
+        return log
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self._unscore(self.law.ppf(q))
@@ -80,6 +91,12 @@ class LocationScale(Distribution):
         score = self.law.crps(self._score(y))
         score *= self.scale[:, None]
         return score
+
+    def _judge(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        z = self._score(y)
+        cdf, crps = self.law.cdf_and_crps(z)
+        crps *= self.scale[:, None]
+        return cdf, crps, self._logpdf_of(z)
 
     def _mean(self) -> FloatArray:
         return self._unscore(np.atleast_2d(self.law.mean))[:, 0]
@@ -112,9 +129,6 @@ class Standardised(LocationScale):
     @property
     def law(self) -> Law:
         return self._law
-
-    def _take(self, rows: Rows) -> Distribution:
-        return Standardised(self.loc[rows], self.scale[rows], self._law, self.score_kind)
 
 
 _MEND = {
@@ -164,9 +178,6 @@ class Normal(LocationScale):
     def law(self) -> Law:
         return _NORMAL
 
-    def _take(self, rows: Rows) -> Distribution:
-        return Normal(self.loc[rows], self.scale[rows])
-
 
 class Laplace(LocationScale):
     """Laplace forecasts.
@@ -192,9 +203,6 @@ class Laplace(LocationScale):
     def law(self) -> Law:
         return _LAPLACE
 
-    def _take(self, rows: Rows) -> Distribution:
-        return Laplace(self.loc[rows], self.scale[rows])
-
 
 class Logistic(LocationScale):
     """Logistic forecasts.
@@ -219,9 +227,6 @@ class Logistic(LocationScale):
     @property
     def law(self) -> Law:
         return _LOGISTIC
-
-    def _take(self, rows: Rows) -> Distribution:
-        return Logistic(self.loc[rows], self.scale[rows])
 
 
 class StudentT(LocationScale):

@@ -74,7 +74,15 @@ class Law(ABC):
 
     def crps(self, z: FloatArray) -> FloatArray:
         """CRPS of this law at z."""
-        score = self.integral(z)
+        return self._crps(z, self.integral(z))
+
+    def cdf_and_crps(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both at once, for a law whose CRPS takes its CDF."""
+        return self.cdf(z), self.crps(z)
+
+    def _crps(self, z: FloatArray, integral: FloatArray) -> FloatArray:
+        """CRPS at z from the integral up to z, which is overwritten."""
+        score = integral
         score *= 2.0
         score -= z
         score += self.mean - self.dispersion

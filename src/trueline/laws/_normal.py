@@ -54,8 +54,16 @@ class NormalLaw(ScoreLaw):
 
     def integral(self, z: FloatArray) -> FloatArray:
         t = self._standard(z)
-        area = ndtr(t)
-        area *= t
+        return self._area(t, ndtr(t))
+
+    def cdf_and_crps(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        t = self._standard(z)
+        cdf = ndtr(t)
+        return cdf, self._crps(z, self._area(t, cdf))
+
+    def _area(self, t: FloatArray, cdf: FloatArray) -> FloatArray:
+        """Integral of the CDF up to standard scores t."""
+        area = t * cdf
         area += normal_pdf(t)
         area *= self.scale
         return area

@@ -15,8 +15,7 @@ from trueline.metrics._calibration import check_levels, check_row_count, error_o
 from trueline.metrics._edge import check_rows
 from trueline.metrics._intervals import miss_rows, penalty
 from trueline.metrics._mean import add, effective_size, mean, size, total
-from trueline.metrics._pit import Ecdf, has_steps, pit_bounds, pit_rows, spread
-from trueline.metrics._scores import crps_rows, log_rows
+from trueline.metrics._pit import Ecdf, above_zero, has_steps, pit_bounds, spread
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
 from trueline.metrics._uniformity import p_value
 
@@ -220,9 +219,8 @@ def one_pass(
     sums = []
     for block, part in _blocks(dist):
         outcomes, weight = y[block], None if w is None else w[block]
-        scores = _scores(outcomes, part, coverage)
+        pit[block], scores = _scores(outcomes, part, coverage)
         sums.append({name: total(rows, weight) for name, rows in scores.items()})
-        pit[block] = pit_rows(outcomes, part)
         variance[block] = variance_rows(part)
         squared_error[block] = squared_error_rows(outcomes, part)
         if uniform is not None:
@@ -288,17 +286,21 @@ def conclude(
     )
 
 
-def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, FloatArray]:
-    """What is averaged, row by row."""
+def _scores(
+    y: FloatArray, dist: Distribution, coverage: float
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Return the PIT, and what is averaged, row by row."""
     tail = 0.5 * (1.0 - coverage)
     lower, upper = dist._quantiles(np.array(tail)), dist._quantiles(np.array(1.0 - tail))
     miss = miss_rows(y, lower, upper)
-    return {
+    with np.errstate(over="ignore"):
+        pit, crps, log_density = (rows[:, 0] for rows in dist._judge(y[:, None]))
+    return above_zero(pit, y, dist), {
         "miss": miss,
         "inside": (miss == 0.0).astype(np.float64),
         "width": upper - lower,
-        "crps": crps_rows(y, dist),
-        "log_score": log_rows(y, dist),
+        "crps": crps,
+        "log_score": -log_density,
         "absolute_error": np.abs(y - dist.median()),
     }
 

@@ -80,8 +80,7 @@ def miss_rows(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray
     np.maximum(miss, y - upper, out=miss)
     # A bound at an outcome seen before, such as a count, comes back from its score within a
     # rounding of it; that is no miss.
-    miss[miss <= _ROUNDING * np.abs(y)] = 0.0
-    return np.maximum(miss, 0.0, out=miss)
+    return np.where(miss <= _ROUNDING * np.abs(y), 0.0, miss)
 
 
 @overload

@@ -62,7 +62,11 @@ def pit(
 def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
     """F(y), above 0 wherever its logarithm is finite."""
     with np.errstate(over="ignore"):
-        u = dist._cdf(y[:, None])[:, 0]
+        return above_zero(dist._cdf(y[:, None])[:, 0], y, dist)
+
+
+def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
+    """Lift F(y) above 0, in place, where it is but too small for floating point."""
     if u.min() == 0.0:
         zero = np.flatnonzero(u == 0.0)
         underflow = dist._take(zero)._logcdf(y[zero, None])[:, 0] > -np.inf

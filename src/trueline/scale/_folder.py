@@ -10,7 +10,7 @@ from typing import TypeGuard
 from urllib.parse import unquote
 
 from trueline.scale._errors import FileError, listed
-from trueline.scale._source import PIECE, File, Source, known_ending, open_file
+from trueline.scale._source import File, Source, known_ending, open_file, rows_of_piece
 
 # What a path, a pattern or several of them may be.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -48,11 +48,11 @@ class Folder(Source):
     def pieces(self) -> Sequence[Source]:
         found: list[Source] = []
         waiting: list[File] = []
-        held = 0.0
+        held, enough = 0.0, rows_of_piece(self.size())
         for piece in (one for file in self._files for part in file.pieces() for one in part.files):
             waiting.append(piece)
             held += piece.size()
-            if held >= PIECE:
+            if held >= enough:
                 found.append(Folder(self.path, waiting))
                 waiting, held = [], 0.0
         if waiting:

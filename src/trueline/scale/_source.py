@@ -16,9 +16,11 @@ from typing import IO, Any
 from trueline.scale._arrays import text
 from trueline.scale._errors import FileError, did_you_mean, pyarrow, reason
 
-# Rows that are worked on in one piece, where a file or folder has more than so many and can be
-# read from any place.
+# The most rows that are worked on in one piece, where a file or folder can be read from any place.
 PIECE = 1 << 23
+# Fewer rows are cut into so many pieces, so that no core waits long for another at the end; but a
+# piece has at least a quarter of those rows, for what is found in each has to be merged.
+_PIECES = 8
 # Bytes of text that count as a row where it takes reading to know.
 _ROW_OF_TEXT = 64
 # Values in a chunk, and its most and fewest rows. Few columns give chunks of several of the
@@ -35,6 +37,11 @@ _BETWEEN = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 _ARROW = (".arrow", ".feather", ".ipc")
 _ARROW_FILE = b"ARROW1"  # what a file, unlike a stream, starts with
 _PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+
+
+def rows_of_piece(rows: float) -> float:
+    """Return how many of so many rows to work on in one piece."""
+    return min(max(rows / _PIECES, PIECE / 4), PIECE)
 
 
 class Source(ABC):
@@ -349,7 +356,7 @@ class _Parquet(File):
     def pieces(self) -> Sequence[Source]:
         # Of nearly the same size, at the ends of row groups.
         found: list[File] = []
-        number = max(round(self.in_all / PIECE), 1)
+        number = max(round(self.in_all / rows_of_piece(self.in_all)), 1)
         first = rows = before = 0
         for i, more in enumerate(self._rows_of):
             rows += more
