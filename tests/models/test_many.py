@@ -42,10 +42,11 @@ def test_members_that_stop_at_different_times_do_not_disturb_the_rest():
 
 def test_models_of_different_kinds_and_widths_come_back_in_order():
     models = [few_epochs(model) for model in (*MODELS, MODELS[0])]
-    data = [make_rows(40, d=d) for d in (2, 3, 4, 5)]
+    widths = list(range(2, 2 + len(models)))
+    data = [make_rows(40, d=d) for d in widths]
     fitted = fit_many(models, iter(data))
     assert [type(m) for m in fitted] == [type(m) for m in models]
-    assert [m.n_features_in_ for m in fitted] == [2, 3, 4, 5]
+    assert [m.n_features_in_ for m in fitted] == widths
     assert not hasattr(models[0], "weights_")
 
 

@@ -17,7 +17,7 @@ from trueline._files import write_text
 from trueline._validation import FloatArray
 from trueline.datasets._sets import SETS, Info
 
-_FOLDER = "TRUELINE_DATA"
+FOLDER = "TRUELINE_DATA"
 
 
 class DatasetError(RuntimeError):
@@ -96,7 +96,7 @@ def load(name: str) -> Dataset:
     Dataset('mpg', 392 rows x 7 features, target 'mpg')
     """
     known = _known(name)
-    folder = os.environ.get(_FOLDER)
+    folder = os.environ.get(FOLDER)
     file = None if not folder else Path(folder) / "uci" / f"{known.name}.csv"
     if file is not None and file.is_file():
         return _from_file(known, file)
@@ -117,17 +117,24 @@ def _known(name: str) -> Info:
 
 def _from_file(known: Info, file: Path) -> Dataset:
     """Read a file whose bytes are the ones we know."""
+    mend = f", or unset {FOLDER} to take the set from the cache or OpenML"
+    return _parse(
+        known, read_checked(file, known.file_sum, f"the file of the set {known.name!r}", mend)
+    )
+
+
+def read_checked(file: Path, expected: str, what: str, mend: str) -> bytes:
+    """Read a file if its SHA-256 is the expected one; otherwise say how to mend it."""
     content = _read(file)
-    if _sum(content) != known.file_sum:
-        found = "expected another SHA-256"
-        if _sum(content.replace(b"\r\n", b"\n")) == known.file_sum:
-            found = "its line ends are CRLF, and LF was expected"
-        raise DatasetError(
-            f"{file} is not the file of the set {known.name!r}: {found} (found {_sum(content)}, "
-            f"expected {known.file_sum}). Copy the file again, byte for byte, or unset {_FOLDER} "
-            f"to take the set from the cache or OpenML."
-        )
-    return _parse(known, content)
+    if _sum(content) == expected:
+        return content
+    found = "expected another SHA-256"
+    if _sum(content.replace(b"\r\n", b"\n")) == expected:
+        found = "its line ends are CRLF, and LF was expected"
+    raise DatasetError(
+        f"{file} is not {what}: {found} (found {_sum(content)}, expected {expected}). Copy the "
+        f"file again, byte for byte{mend}."
+    )
 
 
 def _from_cache(known: Info, cache: Path) -> Dataset:
@@ -157,7 +164,7 @@ def _from_openml(known: Info, file: Path | None, cache: Path | None) -> Dataset:
     if wrong:
         raise DatasetError(
             f"what OpenML has as {known.openml_name} (https://www.openml.org/d/{known.openml_id}) "
-            f"is not the set {known.name!r} that we know: {wrong}. Set {_FOLDER} to a folder that "
+            f"is not the set {known.name!r} that we know: {wrong}. Set {FOLDER} to a folder that "
             f"holds uci/{known.name}.csv, and tell the authors of trueline."
         )
     if cache is not None:
@@ -168,13 +175,13 @@ def _from_openml(known: Info, file: Path | None, cache: Path | None) -> Dataset:
 def _raise_not_found(
     known: Info, file: Path | None, cache: Path | None, error: Exception
 ) -> NoReturn:
-    looked = f"{_FOLDER} is not set" if file is None else f"there is no file {file}"
+    looked = f"{FOLDER} is not set" if file is None else f"there is no file {file}"
     reason = " ".join(str(error).split()) or "no reason given"
     kept = "scikit-learn's data home cannot be written to" if cache is None else f"no file {cache}"
     where = "scikit-learn's data home" if cache is None else str(cache)
     raise DatasetError(
         f"the set {known.name!r} was not found: {looked}; {kept}; OpenML did not deliver it "
-        f"({type(error).__name__}: {reason}). Mend it in one of three ways: (1) set {_FOLDER} to "
+        f"({type(error).__name__}: {reason}). Mend it in one of three ways: (1) set {FOLDER} to "
         f"a folder that holds uci/{known.name}.csv; (2) on a machine with internet, run "
         f"trueline.datasets.load({known.name!r}) and copy the file that it keeps to {where}; "
         f"(3) connect this machine to the internet, or wait until openml.org answers, and try "

@@ -7,14 +7,22 @@ from trueline.models._concrete import ConcreteDropoutRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._errors import DivergenceError
+from trueline.models._gru import (
+    ConcreteDropoutGRURegressor,
+    DeepEnsembleGRURegressor,
+    GRURegressor,
+)
 from trueline.models._load import load
 from trueline.models._many import fit_many
 
 __all__ = [
+    "ConcreteDropoutGRURegressor",
     "ConcreteDropoutRegressor",
+    "DeepEnsembleGRURegressor",
     "DeepEnsembleRegressor",
     "DivergenceError",
     "DropoutRegressor",
+    "GRURegressor",
     "fit_many",
     "load",
 ]

@@ -135,7 +135,7 @@ class ConcreteDropoutRegressor(NetworkRegressor):
 
     def _choices(self) -> dict[str, Any]:
         return {
-            "rates": (float(self.initial_rate),) * (len(self.hidden) + 1),
+            "rates": (float(self.initial_rate),) * self._n_sites(),
             "concrete": True,
             "length_scale": float(self.length_scale),
         }

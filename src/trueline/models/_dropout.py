@@ -154,7 +154,7 @@ class DropoutRegressor(NetworkRegressor):
 
     def _choices(self) -> dict[str, Any]:
         return {
-            "rates": (0.0, *[float(self.dropout)] * len(self.hidden)),
+            "rates": (0.0, *[float(self.dropout)] * (self._n_sites() - 1)),
             "weight_decay": float(self.weight_decay),
         }
 
@@ -180,11 +180,13 @@ class DropoutRegressor(NetworkRegressor):
         mean, var, _ = moments(recipe, self.weights_, Z, self.n_samples, self.seed_)
         return mean, var
 
+    def _noise_scale(self, var: FloatArray) -> float:
+        return self.noise_ / self.standardiser_.y_scale
+
     def predict_dist(self, X: Any) -> Normal:
         mean, var = self._moments(self._features(X))
         unit = self.standardiser_
-        noise = self.noise_ / unit.y_scale
-        scale = np.sqrt(np.maximum(var + noise**2, _LEAST_SCALE**2))
+        scale = np.sqrt(np.maximum(var + self._noise_scale(var) ** 2, _LEAST_SCALE**2))
         return Normal(unit.y_mean + unit.y_scale * mean, unit.y_scale * scale)
 
 

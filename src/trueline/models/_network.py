@@ -60,14 +60,59 @@ def forward(
     recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
     """Outputs (K, rows, outputs) of K members, with a mask, if any, before every layer."""
+    if recipe.n_steps:
+        return _recurrent(recipe, params, x, masks)
     h = x
     for i, mask in enumerate(masks):
-        if mask is not None:
-            h = h * mask
-        h = torch.baddbmm(params[f"bias{i}"], h, params[f"weight{i}"])
+        h = torch.baddbmm(params[f"bias{i}"], _drop(h, mask), params[f"weight{i}"])
         if i < len(recipe.hidden):
             h = activate(recipe, h, params, i)
     return h
+
+
+def _drop(h: Tensor, mask: Tensor | None) -> Tensor:
+    return h if mask is None else h * mask
+
+
+def _recurrent(
+    recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
+) -> Tensor:
+    """Outputs of stacked GRU layers: the head reads the last state of the last layer.
+
+    Dropout is variational (Gal and Ghahramani 2016b): a row has one mask for the inputs of a
+    layer and one for its state, the same at every step.
+    """
+    k, rows, _ = x.shape
+    h = x.view(k, rows, recipe.n_steps, -1).transpose(1, 2)
+    for i in range(0, 2 * len(recipe.hidden), 2):
+        h = _gru(params, i, h, masks[i], masks[i + 1])
+    head = 2 * len(recipe.hidden)
+    last = _drop(h[:, -1], masks[head])
+    return torch.baddbmm(params[f"bias{head}"], last, params[f"weight{head}"])
+
+
+def _gru(
+    params: dict[str, Tensor], i: int, h: Tensor, of_inputs: Tensor | None, of_state: Tensor | None
+) -> Tensor:
+    """States (K, steps, rows, units) of a GRU layer, as torch.nn.GRU has it, all 0 at first."""
+    k, steps, rows, _ = h.shape
+    h = _drop(h, None if of_inputs is None else of_inputs[:, None])
+    # What the inputs say does not wait for the state: all steps at once.
+    said = torch.baddbmm(params[f"bias{i}"], h.reshape(k, steps * rows, -1), params[f"weight{i}"])
+    weight, bias = params[f"weight{i + 1}"], params[f"bias{i + 1}"]
+    units = weight.shape[1]
+    state = said.new_zeros(k, rows, units)
+    states: list[Tensor] = []
+    for inputs in said.view(k, steps, rows, -1).unbind(1):
+        # Nothing comes of a state of 0.
+        own = torch.baddbmm(bias, _drop(state, of_state), weight) if states else bias
+        in_gates, in_new = torch.split(inputs, [2 * units, units], dim=-1)
+        own_gates, own_new = torch.split(own, [2 * units, units], dim=-1)
+        reset, keep = torch.sigmoid(in_gates + own_gates).chunk(2, dim=-1)
+        new = torch.tanh(torch.addcmul(in_new, reset, own_new))
+        state = torch.lerp(new, state, keep)
+        states.append(state)
+    return torch.stack(states, dim=1)
 
 
 def split(outputs: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -88,10 +133,11 @@ def initial(recipe: Recipe, seed: np.random.SeedSequence) -> dict[str, np.ndarra
     """Draw the weights of one member before training."""
     rng = np.random.default_rng(seed)
     rectified = recipe.activation in ("relu", "prelu", "silu")
+    head = len(recipe.layers) - 1
     weights: dict[str, np.ndarray[Any, Any]] = {}
     for name, shape in recipe.shapes().items():
         if name.startswith("weight"):
-            is_head = name == f"weight{len(recipe.hidden)}"
+            is_head = name == f"weight{head}"
             gain = 2.0 if rectified and not is_head else 1.0
             value = rng.standard_normal(shape) * np.sqrt(gain / shape[0])
         elif name.startswith("slope"):
@@ -103,7 +149,6 @@ def initial(recipe: Recipe, seed: np.random.SeedSequence) -> dict[str, np.ndarra
             value = np.zeros(shape)
         weights[name] = value.astype(np.float32)
     if recipe.n_outputs == 2:
-        head = len(recipe.hidden)
         weights[f"weight{head}"][:, 1] *= 0.1
         weights[f"bias{head}"][0, 1] = _UNIT
     return weights

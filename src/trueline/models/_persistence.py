@@ -20,6 +20,11 @@ from trueline._files import whole_file
 from trueline.models._concrete import ConcreteDropoutRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
+from trueline.models._gru import (
+    ConcreteDropoutGRURegressor,
+    DeepEnsembleGRURegressor,
+    GRURegressor,
+)
 from trueline.models._recipe import Standardiser
 from trueline.models._regressor import NetworkRegressor
 
@@ -28,7 +33,15 @@ VERSION = 1
 
 _KEY = "trueline"
 _CLASSES: dict[str, type[NetworkRegressor]] = {
-    c.__name__: c for c in (ConcreteDropoutRegressor, DeepEnsembleRegressor, DropoutRegressor)
+    c.__name__: c
+    for c in (
+        ConcreteDropoutGRURegressor,
+        ConcreteDropoutRegressor,
+        DeepEnsembleGRURegressor,
+        DeepEnsembleRegressor,
+        DropoutRegressor,
+        GRURegressor,
+    )
 }
 # Where and how to compute, and what to show, is for whoever loads to say; the seed is kept.
 _LEFT_OUT = ("device", "progress", "random_state")
@@ -123,6 +136,10 @@ class _Reader:
         model = self.blank(_CLASSES[name])
         model.n_features_in_ = self.integer("n_features", 1)
         model.seed_ = self.integer("seed", 0)
+        try:
+            model._check_features(model.n_features_in_)
+        except ValueError as error:
+            self.refuse(f"n_features is wrong: {error}")
         self.fill(model)
         return model
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 import numpy as np
 import torch
@@ -15,6 +16,8 @@ from trueline.models._recipe import Recipe, Weights
 
 # Rows worked on at a time: what one sample needs of them stays in the cache of a processor.
 _BLOCK = 2048
+# Of those that a recurrent network reads at a time, which needs more for each: samples x rows.
+_CELLS = 256
 # Samples at a time, before they are merged into the moments.
 _SAMPLES = 128
 
@@ -25,7 +28,7 @@ def members(recipe: Recipe, weights: Weights, X: FloatArray) -> tuple[FloatArray
     k = len(weights["bias0"])
     means, variances = np.empty((2, k, len(X)))
     with torch.no_grad():
-        for rows, x in _blocks(recipe, X):
+        for rows, x in _blocks(recipe, X, _CELLS if recipe.n_steps else _BLOCK):
             stacked = x.expand(k, -1, -1)
             mean, var = split(forward(recipe, params, stacked, [None] * len(recipe.widths)))
             means[:, rows] = mean.cpu()
@@ -39,34 +42,104 @@ def moments(
     """Mean, variance of the mean, and mean variance over samples of dropout, (n,) each.
 
     A sample is a thinned network: the same units are dropped in all rows, so that each sample
-    is a smooth function and a row's forecast is its own whatever rows stand beside it. Dropped
-    units are not computed. Before the first dropout nothing differs between samples, and it
-    is computed once.
+    is a smooth function and a row's forecast is its own whatever rows stand beside it.
     """
+    samples = (_recurrent if recipe.n_steps else _feed_forward)(recipe, weights, n_samples, seed)
+    result = np.empty((3, len(X)))
     with torch.no_grad():
-        thinned = list(_thinned(recipe, weights, n_samples, seed))
-        params = {name: value[0] for name, value in _params(recipe, weights).items()}
-        first = next((i for i, rate in enumerate(rates(recipe, weights)) if rate > 0), None)
-        result = np.empty((3, len(X)))
-        for rows, x in _blocks(recipe, X):
-            h = x.T.contiguous()
-            for i in range(len(recipe.widths) if first is None else first):
-                h = _layer(recipe, params, i, h, params[f"weight{i}"], params[f"bias{i}"])
-            if first is None:  # no dropout at all: every sample is the network itself
-                outputs = h[:, None]
-                result[:, rows] = _Moments(outputs).three()
-                continue
-            merged: _Moments | None = None
-            for start in range(0, n_samples, _SAMPLES):
-                chunk = [
-                    _sample(recipe, params, first, h, sample)
-                    for sample in thinned[start : start + _SAMPLES]
-                ]
-                part = _Moments(torch.stack(chunk, dim=1))
-                merged = part if merged is None else merged.merge(part)
-            if merged is not None:
-                result[:, rows] = merged.three()
+        for rows, x in _blocks(recipe, X, _BLOCK):
+            result[:, rows] = reduce(_Moments.merge, map(_Moments, samples(x))).three()
     return result[0], result[1], result[2]
+
+
+class Paths:
+    """Networks to follow, one a path: thinned by dropout, or the members of a stack in turn."""
+
+    def __init__(
+        self, recipe: Recipe, weights: Weights, n_paths: int, rng: np.random.Generator
+    ) -> None:
+        self.recipe = recipe
+        self.params = _params(recipe, weights)
+        k = len(weights["bias0"])
+        self.member = rng.permutation(np.arange(n_paths) % k)
+        self.masks = _masks(recipe, weights, _kept(recipe, weights, n_paths, rng))
+
+    @torch.no_grad()
+    def outputs(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance that each path's network forecasts of its rows, (paths, n)."""
+        x = torch.from_numpy(X).to(self.recipe.device)
+        result = x.new_empty((*x.shape[:2], self.recipe.n_outputs))
+        for member in np.unique(self.member):
+            paths = torch.from_numpy(np.flatnonzero(self.member == member)).to(x.device)
+            params = {name: value[member, None] for name, value in self.params.items()}
+            masks = [mask if mask is None else mask[paths] for mask in self.masks]
+            result[paths] = _each(self.recipe, params, x[paths], masks)
+        mean, var = split(result)
+        return mean.cpu().numpy(), (torch.zeros_like(mean) if var is None else var).cpu().numpy()
+
+
+def _each(
+    recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
+) -> Tensor:
+    """Outputs (S, n, outputs) of a network thinned in S ways, each on rows of its own.
+
+    Ways are rows to the network, as in training: one product of matrices serves them all.
+    """
+    s, n, _ = x.shape
+    result = x.new_empty((s, n, recipe.n_outputs))
+    group = max(1, _CELLS // max(n, 1))
+    for i in range(0, s, group):
+        ways = slice(i, i + group)
+        for j in range(0, n, _CELLS):
+            part = x[ways, j : j + _CELLS]
+            k, r, _ = part.shape
+            spread = [
+                mask if mask is None else mask[ways, None].expand(-1, r, -1).reshape(1, k * r, -1)
+                for mask in masks
+            ]
+            outputs = forward(recipe, params, part.reshape(1, k * r, -1), spread)
+            result[ways, j : j + r] = outputs.view(k, r, -1)
+    return result
+
+
+# Outputs (outputs, samples, rows) of some samples after the other, by rows.
+_Samples = Callable[[Tensor], Iterator[Tensor]]
+
+
+def _recurrent(recipe: Recipe, weights: Weights, n_samples: int, seed: int) -> _Samples:
+    kept = _kept(recipe, weights, n_samples, np.random.default_rng(seed))
+    params, masks = _params(recipe, weights), _masks(recipe, weights, kept)
+    if all(mask is None for mask in masks):  # every sample is the network itself
+        n_samples = 1
+
+    def samples(x: Tensor) -> Iterator[Tensor]:
+        for start in range(0, n_samples, _SAMPLES):
+            chunk = slice(start, min(start + _SAMPLES, n_samples))
+            some = [mask if mask is None else mask[chunk] for mask in masks]
+            rows = x.expand(chunk.stop - start, -1, -1)
+            yield _each(recipe, params, rows, some).movedim(-1, 0)
+
+    return samples
+
+
+def _feed_forward(recipe: Recipe, weights: Weights, n_samples: int, seed: int) -> _Samples:
+    """Dropped units are not computed; what comes before the first dropout only once."""
+    thinned = list(_thinned(recipe, weights, n_samples, seed))
+    params = {name: value[0] for name, value in _params(recipe, weights).items()}
+    first = next((i for i, rate in enumerate(rates(recipe, weights)) if rate > 0), None)
+
+    def samples(x: Tensor) -> Iterator[Tensor]:
+        h = x.T.contiguous()
+        for i in range(len(recipe.widths) if first is None else first):
+            h = _layer(recipe, params, i, h, params[f"weight{i}"], params[f"bias{i}"])
+        if first is None:  # no dropout at all: every sample is the network itself
+            yield h[:, None]
+            return
+        for start in range(0, n_samples, _SAMPLES):
+            some = thinned[start : start + _SAMPLES]
+            yield torch.stack([_sample(recipe, params, first, h, each) for each in some], dim=1)
+
+    return samples
 
 
 def rates(recipe: Recipe, weights: Weights) -> FloatArray:
@@ -107,10 +180,28 @@ def _params(recipe: Recipe, weights: Weights) -> dict[str, Tensor]:
     }
 
 
-def _blocks(recipe: Recipe, X: FloatArray) -> Iterator[tuple[slice, Tensor]]:
-    for start in range(0, len(X), _BLOCK):
-        rows = slice(start, start + _BLOCK)
+def _blocks(recipe: Recipe, X: FloatArray, size: int) -> Iterator[tuple[slice, Tensor]]:
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
         yield rows, torch.from_numpy(X[rows]).to(recipe.device)
+
+
+def _kept(
+    recipe: Recipe, weights: Weights, n_samples: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Units that each sample keeps, with the probability that they had in training."""
+    uniform = rng.random((n_samples, sum(recipe.widths)))
+    kept: NDArray[np.bool_] = uniform >= np.repeat(rates(recipe, weights), recipe.widths)
+    return kept
+
+
+def _masks(recipe: Recipe, weights: Weights, kept: NDArray[np.bool_]) -> list[Tensor | None]:
+    """Masks (samples, units), one before every layer that has dropout."""
+    parts = np.split(kept, np.cumsum(recipe.widths)[:-1], axis=1)
+    return [
+        torch.from_numpy(part / (1.0 - rate)).to(recipe.device) if rate > 0 else None
+        for part, rate in zip(parts, rates(recipe, weights), strict=True)
+    ]
 
 
 def _thinned(
@@ -120,9 +211,7 @@ def _thinned(
     p = rates(recipe, weights)
     if not (p > 0).any():
         return
-    # All masks at once; a unit is kept with the probability that it had in training.
-    uniform = np.random.default_rng(seed).random((n_samples, sum(recipe.widths)))
-    kept = uniform >= np.repeat(p, recipe.widths)
+    kept = _kept(recipe, weights, n_samples, np.random.default_rng(seed))
     ends = np.cumsum(recipe.widths)[:-1]
     first = int(np.argmax(p > 0))
     values = {name: value[0].astype(np.float64) for name, value in weights.items()}

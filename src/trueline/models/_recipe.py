@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from trueline._validation import FloatArray
 # Weights of a network by name, each with one slice a member along the first axis.
 Weights = Mapping[str, NDArray[np.float32]]
 
+# Of a unit of a recurrent layer: what to forget, what to keep, and what is new.
+GATES = 3
 # Rows are never held out from fewer than this: what is left would teach too little.
 _LEAST_ROWS = 10
 
@@ -25,7 +28,7 @@ class Recipe:
     hidden: tuple[int, ...]
     n_outputs: int  # 1: the mean; 2: the mean and what gives the variance
     activation: str
-    rates: tuple[float, ...]  # of dropout: of the inputs, then after each hidden layer
+    rates: tuple[float, ...]  # of dropout, one a site; see widths
     concrete: bool  # whether those rates are learned, from these on
     length_scale: float
     adversarial: float
@@ -35,16 +38,29 @@ class Recipe:
     patience: int
     weight_decay: float
     device: str
+    n_steps: int = 0  # of the sequence that recurrent layers read a row as; 0: they are none
+
+    @property
+    def layers(self) -> tuple[tuple[int, int], ...]:
+        """Units that each matrix of weights reads, and numbers that it makes of them.
+
+        A recurrent layer has two: one reads its inputs, the next its own state, and both make
+        the three gates of each unit. The last matrix is the head.
+        """
+        if not self.n_steps:
+            return tuple(pairwise((self.n_features, *self.hidden, self.n_outputs)))
+        units = (self.n_features // self.n_steps, *self.hidden)
+        recurrent = [pair for i, h in pairwise(units) for pair in ((i, GATES * h), (h, GATES * h))]
+        return (*recurrent, (units[-1], self.n_outputs))
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Units at each place where dropout acts: the inputs, then every hidden layer."""
-        return (self.n_features, *self.hidden)
+        """Units at each place where dropout acts: before every matrix of weights."""
+        return tuple(inner for inner, _ in self.layers)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the weights of one member, by name."""
-        outputs = (*self.hidden, self.n_outputs)
-        layers = list(enumerate(zip(self.widths, outputs, strict=True)))
+        layers = list(enumerate(self.layers))
         shapes: dict[str, tuple[int, ...]] = {f"weight{i}": shape for i, shape in layers}
         shapes |= {f"bias{i}": (1, outer) for i, (_, outer) in layers}
         if self.activation == "prelu":
@@ -98,13 +114,31 @@ class Standardiser:
     @classmethod
     def fit(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Standardiser:
         """Learn the maps; what is constant is only shifted."""
-        x_mean, x_scale = _moments(X, weight)
+        x_mean, x_scale = _feature_moments(X, weight)
         y_mean, y_scale = _moments(y[:, None], weight)
-        x_scale = np.where(x_scale > 0, x_scale, 1.0)
         # A constant target has no scale; a thousandth of it keeps forecasts beside it.
         if not y_scale[0] > 0:
             y_scale = 1e-3 * np.where(y_mean == 0, 1.0, np.abs(y_mean))
         return cls(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))
+
+    @classmethod
+    def fit_sequences(
+        cls, X: FloatArray, y: FloatArray, weight: FloatArray, n_steps: int
+    ) -> Standardiser:
+        """Learn the maps of rows that are sequences: a feature has one map for all its steps.
+
+        Weights are shared by the steps, so what a step says must not depend on which it is. Of
+        features that are 0 or 1 nothing is changed: an indicator of one week in 52, divided by
+        its standard deviation, would be 7 where all else is of order 1.
+        """
+        steps = X.reshape(len(X) * n_steps, -1)
+        x_mean, x_scale = _feature_moments(steps, np.repeat(weight, n_steps))
+        binary = ((steps == 0) | (steps == 1)).all(axis=0)
+        constant = (steps == steps[0]).all(axis=0)  # which rounding of the mean may hide
+        x_mean = np.where(binary, 0.0, x_mean)
+        x_scale = np.where(binary | constant, 1.0, x_scale)
+        rows = cls.fit(X[:, :0], y, weight)
+        return replace(rows, x_mean=np.tile(x_mean, n_steps), x_scale=np.tile(x_scale, n_steps))
 
     def features(self, X: FloatArray) -> FloatArray:
         """Standardise features."""
@@ -113,6 +147,12 @@ class Standardiser:
     def target(self, y: FloatArray) -> FloatArray:
         """Standardise the target."""
         return (y - self.y_mean) / self.y_scale
+
+
+def _feature_moments(X: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and scales of features; that of a constant is 1."""
+    mean, scale = _moments(X, weight)
+    return mean, np.where(scale > 0, scale, 1.0)
 
 
 def _moments(a: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:

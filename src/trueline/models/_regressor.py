@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -54,6 +54,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     random_state: Any
 
     weights_: Weights
+    standardiser_: Standardiser
     n_features_in_: int
     _n_outputs: ClassVar[int]
 
@@ -84,6 +85,16 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Distribution
             One row a row of X. The same each time it is asked.
         """
+
+    def _n_sites(self) -> int:
+        """Where dropout can act: on the inputs and after each hidden layer."""
+        return len(self.hidden) + 1
+
+    def _check_features(self, n_features: int) -> None:
+        """Check that rows of so many features can be read."""
+
+    def _standardiser(self, X: FloatArray, y: FloatArray, weight: FloatArray) -> Standardiser:
+        return Standardiser.fit(X, y, weight)
 
     def _finish(self, job: Job) -> None:
         """Learn what is left once the networks are trained."""
@@ -129,6 +140,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 "requires y to be passed, but the target y is None; expected one outcome a row."
             )
         X, given = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
+        self._check_features(X.shape[1])
         outcome: FloatArray = column_or_1d(given, dtype=np.float64, warn=True)
         weight = check_weights(sample_weight, len(outcome))
         if weight is None:
@@ -136,7 +148,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             some = weight > 0
             X, outcome, weight = X[some], outcome[some], weight[some] / weight[some].mean()
-        standardiser = Standardiser.fit(X, outcome, weight)
+        standardiser = self._standardiser(X, outcome, weight)
         rows = Rows(
             standardiser.features(X).astype(np.float32),
             standardiser.target(outcome).astype(np.float32),
@@ -153,7 +165,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _recipe(self, n_features: int) -> Recipe:
         hidden = tuple(int(width) for width in self.hidden)
         common: dict[str, Any] = {
-            "rates": (0.0,) * (len(hidden) + 1),
+            "rates": (0.0,) * self._n_sites(),
             "concrete": False,
             "length_scale": 0.0,
             "adversarial": 0.0,
@@ -247,6 +259,51 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.standardiser_.features(X)
 
+    def _path_sampler(
+        self, n_paths: int, random_state: Any = None
+    ) -> Callable[[FloatArray], FloatArray]:
+        """Draw futures: path k keeps one network throughout, and each outcome has its noise.
+
+        A forecast of several steps is made of paths on which drawn outcomes are read again as
+        features. What is not known of the network is the same on all of a path; what is noise
+        is new each time. `trueline.series` samples paths by this.
+
+        Parameters
+        ----------
+        n_paths : int
+        random_state : as for the model
+
+        Returns
+        -------
+        callable
+            From features (n_paths, n, d), in their own units, to outcomes (n_paths, n), in
+            units of y. Each call draws new noise.
+        """
+        check_is_fitted(self)
+        require_count("n_paths", n_paths)
+        rng = np.random.default_rng(_seed(random_state))
+        recipe = self._recipe(self.n_features_in_)
+        networks = core("_prediction").Paths(recipe, self.weights_, n_paths, rng)
+        unit = self.standardiser_
+
+        def draw(X: FloatArray) -> FloatArray:
+            X = np.asarray(X, dtype=np.float64)
+            if X.ndim != 3 or X.shape[::2] != (n_paths, self.n_features_in_):
+                raise ValueError(
+                    f"X has shape {X.shape}; expected ({n_paths}, n, {self.n_features_in_}): the "
+                    f"features of n rows on each of {n_paths} paths."
+                )
+            mean, var = networks.outputs(unit.features(X))
+            scale = self._noise_scale(var)
+            drawn: FloatArray = mean + scale * rng.standard_normal(mean.shape)
+            return unit.y_mean + unit.y_scale * drawn
+
+        return draw
+
+    def _noise_scale(self, var: FloatArray) -> FloatArray | float:
+        """Scale of the noise about one network's forecasts, in standardised units."""
+        return np.sqrt(var)
+
     # ---- files -------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -282,7 +339,11 @@ def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
 
 def check_count(model: Any, name: str) -> None:
     """Raise unless a parameter is an integer above 0."""
-    value = getattr(model, name)
+    require_count(name, getattr(model, name))
+
+
+def require_count(name: str, value: Any) -> None:
+    """Raise unless a value is an integer above 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected an integer above 0.")
 

@@ -1,0 +1,90 @@
+"""Columns of any frame, as arrays. No library of frames is imported: what it gives will do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline._validation import FloatArray, as_float
+from trueline.scale._errors import did_you_mean, listed
+from trueline.series._dates import is_missing
+
+
+def column_names(frame: Any) -> list[Any]:
+    """Names of the columns of a frame, a table of arrow, a structured array or a mapping."""
+    if isinstance(frame, Mapping):
+        return list(frame)
+    if isinstance(frame, np.ndarray) and frame.dtype.names:
+        return list(frame.dtype.names)
+    # A table of arrow has columns too, but those are the data.
+    names = getattr(frame, "column_names", getattr(frame, "columns", None))
+    if names is None or isinstance(frame, type) or not hasattr(frame, "__getitem__"):
+        raise TypeError(
+            f"frame is a {type(frame).__name__}; expected columns with names: a frame of pandas "
+            f"or polars, a table of pyarrow, or a dict of arrays."
+        )
+    return list(names)
+
+
+def column(frame: Any, name: str, argument: str) -> Any:
+    """Return a column as the frame has it; `argument` says who asked for it."""
+    names = column_names(frame)
+    if name not in names:
+        hint = did_you_mean(name, [n for n in names if isinstance(n, str)])
+        have = listed([str(n) for n in names]) or "none"
+        raise ValueError(
+            f"{argument} is {name!r}, and frame has no such column; expected one of its columns "
+            f"({have}).{hint}"
+        )
+    found = frame[name]
+    if isinstance(found, np.ma.MaskedArray):
+        # As missing as None is elsewhere.
+        found = np.array(found.tolist(), dtype=object)
+    a = np.asarray(found)
+    if a.ndim != 1:
+        raise ValueError(
+            f"frame[{name!r}] has shape {a.shape}; expected one value a row. If the frame has "
+            f"two columns of that name, rename one."
+        )
+    return a
+
+
+def numbers(a: NDArray[Any], name: str, *, booleans: bool = False) -> FloatArray:
+    """Convert to float64; what is missing becomes NaN."""
+    if a.dtype.kind == "O":
+        missing = np.array([is_missing(item) for item in a.tolist()], dtype=bool)
+        a = np.where(missing, np.nan, a)
+        if booleans:
+            a = np.array([float(x) if isinstance(x, bool) else x for x in a.tolist()], dtype=object)
+    elif booleans and a.dtype.kind == "b":
+        a = a.astype(np.float64)
+    return as_float(a, f"frame[{name!r}]")
+
+
+def labels(a: NDArray[Any], name: str) -> NDArray[Any]:
+    """Convert to names of series: strings or numbers, none missing."""
+    missing = np.zeros(len(a), dtype=bool)
+    if a.dtype.kind == "f":
+        missing = np.isnan(a)
+    elif a.dtype.kind == "O":
+        missing = np.array([is_missing(item) for item in a.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"frame[{name!r}] has no value in row {int(missing.argmax())} ({missing.sum()} of "
+            f"{len(a)} have none); expected the series of each row. Drop or fill those rows."
+        )
+    if a.dtype.kind != "O":
+        return a
+    kinds = {type(item) for item in a.tolist()}
+    if kinds == {str}:
+        return a.astype(str)
+    if len(kinds) > 1:
+        mixed = " and ".join(sorted(kind.__name__ for kind in kinds))
+        raise TypeError(
+            f"frame[{name!r}] holds values of types {mixed}; expected one type of label. "
+            f"Convert them to strings."
+        )
+    return np.array(a.tolist())

@@ -1,0 +1,297 @@
+"""Train on the past, forecast what comes next, move on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline.distributions import Distribution
+from trueline.estimators._crossfit import Forecaster, Split, Training, pool
+from trueline.estimators._predictive import current_readers
+from trueline.series._dates import Dates, Step, check_date, check_step
+from trueline.series._days import Rows
+from trueline.series._windows import Windows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RollingOrigins:
+    """What `rolling_origins` returns: an iterable of (train, test) rows, and a splitter.
+
+    Attributes
+    ----------
+    origins : ndarray, (k,)
+        First days of the test periods, rising.
+    ends : ndarray, (k,)
+        Days before which the test periods end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.series import rolling_origins, windows
+    >>> days = np.arange("2016-01-01", "2016-03-01", dtype="datetime64[D]")
+    >>> W = windows({"date": days, "value": np.sin(np.arange(60.0))})
+    >>> cv = rolling_origins(W, first="2016-02-01", every=14)
+    >>> cv
+    RollingOrigins(3 origins from 2016-02-01 to 2016-02-29)
+    >>> len(cv), cv.get_n_splits()
+    (3, 3)
+    """
+
+    origins: Dates
+    ends: Dates
+    _dates: Dates
+    _known: NDArray[np.bool_]
+    _train_span: Step | None
+
+    def __len__(self) -> int:
+        """Return the number of origins."""
+        return len(self.origins)
+
+    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
+        for origin, end in zip(self.origins, self.ends, strict=True):
+            train = (self._dates < origin) & self._known
+            if self._train_span is not None:
+                train &= self._dates >= origin - self._train_span
+            test = (self._dates >= origin) & (self._dates < end)
+            yield np.flatnonzero(train), np.flatnonzero(test)
+
+    def __repr__(self) -> str:
+        many = f"{len(self)} origin{'s' if len(self) > 1 else ''}"
+        return f"RollingOrigins({many} from {self.origins[0]} to {self.origins[-1]})"
+
+    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield (train, test) rows, as the splitters of scikit-learn do.
+
+        Parameters
+        ----------
+        X : (n, d) array-like, optional
+            The X of the same windows: rows are known by their dates, so those of others would be
+            split wrongly.
+        y, groups : optional
+            Not used.
+
+        Yields
+        ------
+        train, test : ndarray
+        """
+        if X is not None and len(X) != len(self._dates):
+            raise ValueError(
+                f"X has {len(X)} rows, but the origins were made for windows with "
+                f"{len(self._dates)}; expected the X of those windows, whole. Make origins for the "
+                f"windows you have: rolling_origins(W[rows], ...)."
+            )
+        yield from self
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of origins.
+
+        Parameters
+        ----------
+        X, y, groups : optional
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return len(self)
+
+
+def rolling_origins(
+    W: Windows,
+    *,
+    first: Any,
+    every: Any = 28,
+    last: Any = None,
+    train_span: Any = None,
+) -> RollingOrigins:
+    """Split windows by date: train on what is before an origin, test up to the next.
+
+    At each origin the training rows are those of all series whose target day is before it, and
+    the test rows those from it up to the next origin. As no input of a row is measured on its
+    target day or later, a model that is trained on the one and tested on the other never looks
+    ahead. Periods without a row are left out.
+
+    Use it as an iterable, or as ``cv`` of `trueline.CalibratedRegressor` or of scikit-learn's
+    searches, with the X of the same windows. `CalibratedRegressor` needs no partition: rows
+    before the first origin are in no test set and only train. ``cross_val_predict`` does need
+    one, and refuses; use `rolling_forecasts`.
+
+    Parameters
+    ----------
+    W : Windows
+    first : str, date or datetime64
+        The first origin.
+    every : int or timedelta64, default 28
+        From one origin to the next; an integer counts steps of the series, such as days.
+    last : str, date or datetime64, optional
+        The last day to test on; by default the last there is.
+    train_span : int or timedelta64, optional
+        Train on rows no older than this at each origin; by default on all before it.
+
+    Returns
+    -------
+    RollingOrigins
+        Each split is (train, test), two integer arrays. Rows without a known outcome are never
+        in train.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.series import rolling_origins, windows
+    >>> days = np.arange("2016-01-01", "2016-03-01", dtype="datetime64[D]")
+    >>> W = windows({"date": days, "value": np.sin(np.arange(60.0))})
+    >>> for train, test in rolling_origins(W, first="2016-02-01", every=14):
+    ...     print(len(train), W.dates[train[-1]], W.dates[test[0]], W.dates[test[-1]])
+    27 2016-01-31 2016-02-01 2016-02-14
+    41 2016-02-14 2016-02-15 2016-02-28
+    55 2016-02-28 2016-02-29 2016-02-29
+
+    The map is then fitted to forecasts of the future:
+
+    >>> import trueline as tl
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> cv = rolling_origins(W, first="2016-02-01", every=7)
+    >>> tl.CalibratedRegressor(BayesianRidge(), cv=cv).fit(W.X, W.y).recalibrator_.scores_.total
+    29.0
+    """
+    if not len(W):
+        raise ValueError(f"W is {W!r}; expected some rows.")
+    begin = check_date(first, "first", W.step)
+    end = W.dates.max() if last is None else check_date(last, "last", W.step)
+    apart = _span(every, "every", W.step)
+    span = None if train_span is None else _span(train_span, "train_span", W.step)
+    if end < begin:
+        raise ValueError(
+            f"the first origin is {begin}, after the last day to test on, {end}; expected it "
+            f"before. Give an earlier first= or a later last=."
+        )
+    origins = np.arange(begin, end + W.step, apart).astype(W.dates.dtype)
+    ends = np.minimum(origins + apart, end + W.step)
+    tested = np.searchsorted(np.sort(W.dates), [origins, ends])
+    some = tested[1] > tested[0]
+    if not some.any():
+        raise ValueError(f"W has no rows from {begin} to {end}; expected some to test on.")
+    splits = RollingOrigins(origins[some], ends[some], W.dates, np.isfinite(W.y), span)
+    known = np.sort(W.dates[np.isfinite(W.y)])
+    trained = np.searchsorted(known, splits.origins)
+    if span is not None:
+        trained -= np.searchsorted(known, splits.origins - span)
+    if not trained.all():
+        within = "" if span is None else f" and no more than {span} before it"
+        raise ValueError(
+            f"no row with a known outcome has its target day before the origin "
+            f"{splits.origins[trained.argmin()]}{within}; expected some to train on. Give a later "
+            f"first= or a longer train_span=."
+        )
+    return splits
+
+
+def rolling_forecasts(
+    model: Any,
+    W: Windows,
+    origins: RollingOrigins | Iterable[Split],
+    *,
+    dist: Callable[[Any, Any], Any] | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Rows, Distribution]:
+    """Forecast each period with a model that was trained on the days before it.
+
+    A copy of the model is fitted at each origin; networks of `trueline.models` are trained
+    together, which is faster. A recalibrator that is fitted on these forecasts has seen how the
+    model does on days to come, which neither its training rows nor shuffled folds show.
+
+    Parameters
+    ----------
+    model : regressor
+        With or without uncertainty of its own, as for `trueline.CalibratedRegressor`.
+    W : Windows
+    origins : RollingOrigins or iterable of (train, test)
+        From `rolling_origins`. Of other splits it is checked that no test day is before, or
+        on, a day of training.
+    dist : callable (model, X) -> Distribution, optional
+        Forecasts of a fitted model, for models that say more than is found.
+    n_jobs : int, optional
+        Fits at a time, for models that are not trained together.
+
+    Returns
+    -------
+    rows : ndarray
+        Rows of W that were forecast, rising.
+    dist : Distribution
+        Their forecasts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from trueline.series import rolling_forecasts, rolling_origins, windows
+    >>> rng = np.random.default_rng(0)
+    >>> days = np.arange("2015-01-01", "2016-01-01", dtype="datetime64[D]")
+    >>> frame = {"date": days, "value": 50 + 10 * rng.standard_t(3, size=365)}
+    >>> W = windows(frame, calendar="day_of_week")
+    >>> origins = rolling_origins(W, first="2015-07-01", last="2015-11-30")
+    >>> rows, F = rolling_forecasts(BayesianRidge(), W, origins)
+    >>> len(rows), W.dates[rows[0]]
+    (153, np.datetime64('2015-07-01'))
+    >>> R = tl.Isotonic().fit(W.y[rows], F)
+
+    It serves forecasts of later days, by the model as it is then:
+
+    >>> train, test = W.before("2015-12-01"), W.since("2015-12-01")
+    >>> mean, std = BayesianRidge().fit(train.X, train.y).predict(test.X, return_std=True)
+    >>> len(R.transform(tl.Normal(mean, std)))
+    31
+    """
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in origins]
+    if not splits:
+        raise ValueError("origins gave no splits; expected at least one (train, test).")
+    for train, test in splits:
+        _check_split(W, train, test)
+    forecast = Forecaster(dist, current_readers())
+    folds = Training(model, W.X, W.y, forecast, {}, n_jobs).folds(splits)
+    together = pool(folds)
+    return together.rows, together.dist
+
+
+def _check_split(W: Windows, train: Rows, test: Rows) -> None:
+    for name, rows in (("training", train), ("test", test)):
+        if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
+            raise ValueError(
+                f"origins gave {name} rows of shape {rows.shape} and dtype {rows.dtype}; expected "
+                f"an array of row numbers, at least one."
+            )
+        if rows.min() < 0 or rows.max() >= len(W):
+            raise ValueError(
+                f"origins gave {name} row {rows.max() if rows.min() >= 0 else rows.min()}, but W "
+                f"has {len(W)} rows; expected origins that were made for W itself."
+            )
+    known, asked = W.dates[train].max(), W.dates[test].min()
+    if asked <= known:
+        raise ValueError(
+            f"origins gave a split that trains on {known} and tests on {asked}; expected every "
+            f"test day after all training days, or else the forecast looks ahead. Use "
+            f"rolling_origins."
+        )
+    if not np.isfinite(W.y[train]).all():
+        raise ValueError(
+            "origins gave training rows whose outcome is not known; expected known ones. Use "
+            "rolling_origins, which leaves them out."
+        )
+
+
+def _span(span: Any, name: str, step: Step) -> Step:
+    """Convert a number of steps, or a time."""
+    if isinstance(span, int | np.integer) and not isinstance(span, bool | np.timedelta64):
+        if span < 1:
+            raise ValueError(f"{name} is {span}; expected a number of steps of 1 or more.")
+        return int(span) * step
+    given = check_step(span, name)
+    if given % step != np.timedelta64(0, "s"):
+        raise ValueError(f"{name} is {span!r}; expected a multiple of the step, {step}.")
+    return (given // step) * step

@@ -1,0 +1,261 @@
+"""Forecasts of several days ahead, by sampled paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import FloatArray, RandomState, generator
+from trueline.distributions import Normal, Point, Samples
+from trueline.estimators._crossfit import Forecaster
+from trueline.estimators._predictive import current_readers
+from trueline.series._dates import Dates
+from trueline.series._windows import Windows
+
+Draw = Callable[[FloatArray], FloatArray]
+
+# Windows of all paths of a block of rows take up to so many numbers: 64 MB.
+_MOST_NUMBERS = 1 << 23
+# Where all paths agree the spread is none, and no scale: it is this share of the value then.
+_LEAST = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths:
+    """What `sample_paths` returns.
+
+    Attributes
+    ----------
+    values : ndarray, (n, n_paths, horizon)
+        Sampled values.
+    dates : ndarray, (n, horizon)
+        Their days; the first is the target day of the window.
+    series : ndarray, (n,)
+        The series of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.series import Paths
+    >>> days = np.arange("2016-01-01", "2016-01-04", dtype="datetime64[D]")
+    >>> P = Paths(np.array([[[1.0, 2.0, 3.0], [3.0, 4.0, 9.0]]]), days[None, :], np.array(["a"]))
+    >>> P
+    Paths(1 row, 2 paths, 3 steps ahead)
+    >>> P.at(3).mean(), P.normal(3).std()
+    (array([6.]), array([3.]))
+    """
+
+    values: FloatArray
+    dates: Dates
+    series: NDArray[Any]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    def __getitem__(self, rows: Any) -> Paths:
+        """Return some of the rows: an integer, a slice, a mask or an array of indices."""
+        index = np.atleast_1d(np.arange(len(self))[rows])
+        return Paths(self.values[index], self.dates[index], self.series[index])
+
+    def __repr__(self) -> str:
+        n, n_paths, horizon = self.values.shape
+        rows, steps = (
+            f"{k} {word}{'s' if k > 1 else ''}" for k, word in ((n, "row"), (horizon, "step"))
+        )
+        return f"Paths({rows}, {n_paths} path{'s' if n_paths > 1 else ''}, {steps} ahead)"
+
+    @property
+    def horizon(self) -> int:
+        """Number of days ahead."""
+        return self.values.shape[2]
+
+    def at(self, lead: ArrayLike) -> Samples:
+        """Forecasts of the day so many days ahead.
+
+        Parameters
+        ----------
+        lead : int or (n,) array-like
+            1 for the target day of the window, and so on to the horizon; one for all rows, or one
+            a row, as `Windows.latest` gives them.
+
+        Returns
+        -------
+        Samples
+        """
+        return Samples(self._values_at(lead))
+
+    def normal(self, lead: ArrayLike) -> Normal:
+        """Forecasts of that day as normal distributions with the mean and spread of the paths.
+
+        Parameters
+        ----------
+        lead : int or (n,) array-like
+
+        Returns
+        -------
+        Normal
+        """
+        draws = self._values_at(lead)
+        mean = draws.mean(axis=1)
+        return Normal(mean, np.maximum(draws.std(axis=1), _LEAST * (1.0 + np.abs(mean))))
+
+    def _values_at(self, lead: ArrayLike) -> FloatArray:
+        h = np.asarray(lead)
+        if h.dtype.kind not in "iu" or h.shape not in ((), (len(self),)):
+            raise ValueError(
+                f"lead is {lead!r}; expected an integer, or one for each of the {len(self)} rows."
+            )
+        if h.min() < 1 or h.max() > self.horizon:
+            wrong = h.min() if h.min() < 1 else h.max()
+            raise ValueError(
+                f"lead is {wrong}, past the forecast; expected 1, the target day, to "
+                f"{self.horizon}, the horizon of these paths. Sample paths with a longer horizon."
+            )
+        if h.ndim == 0:
+            return self.values[:, :, int(h) - 1]
+        return np.take_along_axis(self.values, (h - 1)[:, None, None], axis=2)[:, :, 0]
+
+
+def sample_paths(
+    model: Any,
+    W: Windows,
+    horizon: int,
+    *,
+    n_paths: int = 100,
+    random_state: RandomState = 0,
+    minimum: float | None = None,
+    unknown_covariates: float | None = None,
+) -> Paths:
+    """Forecast several days ahead from each window, by paths that feed on what they draw.
+
+    On the first day, the target day of the window, each path draws a value from the
+    forecast. The window then moves on by a day: the drawn value is the latest, and the calendar
+    and covariates are those of the next day. So a path is a possible course of the series, and
+    its days depend on each other as days do.
+
+    A model with a method ``_path_sampler``, as the recurrent networks of `trueline.models` have,
+    keeps one thinned network along each path, as its doubt about the network does not change from
+    day to day. Of any other the forecast ``predict_dist`` is sampled anew each day.
+
+    Parameters
+    ----------
+    model : fitted regressor
+        With a spread: point forecasts have no paths to sample.
+    W : Windows
+        Each row is an origin. Its own outcome is not used.
+    horizon : int
+        Days ahead, the target day included.
+    n_paths : int, default 100
+    random_state : None, int or numpy.random.Generator, default 0
+    minimum : float, optional
+        Values below it are raised to it before they are fed back: 0 for sales.
+    unknown_covariates : float, optional
+        What to take for a covariate of a day of which the frame tells nothing, such as a day
+        that the shop was closed, for paths that run through it. By default such a day is an error.
+
+    Returns
+    -------
+    Paths
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from trueline.series import sample_paths, windows
+    >>> rng = np.random.default_rng(0)
+    >>> walk = np.cumsum(rng.normal(size=366))
+    >>> days = np.arange("2016-01-01", "2017-01-01", dtype="datetime64[D]")
+    >>> W = windows({"date": days, "value": walk}, calendar=())
+    >>> model = BayesianRidge().fit(W.X, W.y)
+    >>> P = sample_paths(model, W.since("2016-12-01"), 9, n_paths=500)
+    >>> P
+    Paths(31 rows, 500 paths, 9 steps ahead)
+
+    The doubt of a random walk grows as the root of the time:
+
+    >>> [round(float(P.normal(h).std().mean()), 1) for h in (1, 4, 9)]
+    [1.0, 2.0, 2.9]
+    """
+    for name, count in (("horizon", horizon), ("n_paths", n_paths)):
+        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
+            raise ValueError(f"{name} is {count!r}; expected an integer of 1 or more.")
+    if not len(W):
+        raise ValueError(f"W is {W!r}; expected at least one window to start from.")
+    inputs = [_inputs_ahead(W, h, unknown_covariates) for h in range(1, horizon)]
+    draw = _sampler(model, int(n_paths), random_state)
+    values = np.empty((len(W), n_paths, horizon))
+    block = max(1, _MOST_NUMBERS // (n_paths * W.X.shape[1]))
+    for start in range(0, len(W), block):
+        rows = slice(start, start + block)
+        ahead = [known[rows] for known in inputs]
+        values[rows] = _walk(draw, W.X[rows], ahead, n_paths, W.n_inputs, minimum)
+    dates = W.dates[:, None] + np.arange(horizon) * W.step
+    return Paths(values, dates, W.series)
+
+
+def _walk(
+    draw: Draw,
+    X: FloatArray,
+    ahead: list[FloatArray],
+    n_paths: int,
+    n_inputs: int,
+    minimum: float | None,
+) -> FloatArray:
+    """Paths from these windows, (n, n_paths, days); `ahead` is what is known of the later days."""
+    window = np.repeat(X[None], n_paths, axis=0)
+    values = np.empty((len(X), n_paths, len(ahead) + 1))
+    for h in range(len(ahead) + 1):
+        drawn = draw(window)
+        if minimum is not None:
+            drawn = np.maximum(drawn, minimum)
+        values[:, :, h] = drawn.T
+        if h < len(ahead):
+            window[..., :-n_inputs] = window[..., n_inputs:]
+            window[..., -n_inputs] = drawn
+            window[..., window.shape[-1] - n_inputs + 1 :] = ahead[h]
+    return values
+
+
+def _sampler(model: Any, n_paths: int, random_state: RandomState) -> Draw:
+    """Return a function from windows (n_paths, n, d) to values (n_paths, n)."""
+    if hasattr(model, "_path_sampler"):
+        draw: Draw = model._path_sampler(n_paths, random_state)
+        return draw
+    rng = generator(random_state)
+    forecast = Forecaster(None, current_readers())
+
+    def sample(X: FloatArray) -> FloatArray:
+        F = forecast(model, X.reshape(-1, X.shape[-1]))
+        if isinstance(F, Point):
+            raise TypeError(
+                f"{type(model).__name__} gives point forecasts, and all paths would be one; "
+                f"expected a model with a spread. Wrap it: trueline.CalibratedRegressor(model, "
+                f"cv=rolling_origins(...))."
+            )
+        return F.sample(1, random_state=rng).reshape(X.shape[:2])
+
+    return sample
+
+
+def _inputs_ahead(W: Windows, steps: int, unknown: float | None) -> FloatArray:
+    """What is known of the day so many steps after the target day of each row, (n, d - 1)."""
+    dates = W.dates + steps * W.step
+    known = W._known.at(W.series, dates)
+    lost = np.isnan(known)
+    if not lost.any():
+        return known
+    if unknown is None:
+        i, j = (int(k) for k in np.argwhere(lost)[0])
+        raise ValueError(
+            f"a horizon past the known covariates: {W._known.names_of_inputs[j]!r} of {dates[i]}, "
+            f"{steps + 1} steps ahead for the window of {W.dates[i]} in series {W.series[i]}, is "
+            f"not in the frame that the windows were made of. Lower the horizon, add rows with the "
+            f"planned covariates and NaN as value to that frame, or pass unknown_covariates= what "
+            f"to take for them."
+        )
+    return np.where(lost, float(unknown), known)
