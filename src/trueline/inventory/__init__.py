@@ -1,0 +1,52 @@
+"""Orders for a perishable item, planned with forecasts of its demand (section 4.5 of the paper).
+
+The environment for reinforcement learning needs gymnasium: ``pip install "trueline[inventory]"``.
+Where it is installed, importing this module registers ``trueline/PerishableInventory-v0``.
+"""
+
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from trueline.inventory._oracle import Oracle
+from trueline.inventory._planner import Plan, plan
+from trueline.inventory._policies import Known, Newsvendor, Planner, Policy, SeasonalNaive
+from trueline.inventory._simulation import Simulation, simulate
+from trueline.inventory._store import Step, Store
+
+if TYPE_CHECKING:
+    from trueline.inventory._environment import PerishableInventoryEnv as PerishableInventoryEnv
+
+__all__ = [
+    "Known",
+    "Newsvendor",
+    "Oracle",
+    "Plan",
+    "Planner",
+    "Policy",
+    "SeasonalNaive",
+    "Simulation",
+    "Step",
+    "Store",
+    "plan",
+    "simulate",
+]
+
+if find_spec("gymnasium") is not None:
+    __all__ += ["PerishableInventoryEnv"]
+    with suppress(ImportError):  # one that is installed but broken: using it says so
+        import_module("trueline.inventory._register")
+
+
+def __getattr__(name: str) -> object:
+    if name != "PerishableInventoryEnv":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        import_module("gymnasium")
+    except ImportError as error:
+        raise ImportError(
+            f"the environment needs gymnasium, which cannot be imported ({error}). "
+            f'Install it with: pip install "trueline[inventory]"'
+        ) from error
+    return import_module("trueline.inventory._environment").PerishableInventoryEnv

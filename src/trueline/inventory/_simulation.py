@@ -1,0 +1,215 @@
+"""A policy run over days of known demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray
+from trueline.inventory._days import Dates, IntArray, Mask, check_closed, check_dates, weekdays_of
+from trueline.inventory._policies import Known, Policy
+from trueline.inventory._store import Store, check_demand, check_shelf
+
+
+class Period(NamedTuple):
+    """Days in a row, with what was asked for on each."""
+
+    demand: IntArray
+    dates: Dates
+    closed: Mask
+
+    @property
+    def weekdays(self) -> IntArray:
+        """Weekday of each day, 0 for Monday."""
+        return weekdays_of(self.dates)
+
+
+def check_period(demand: ArrayLike, dates: object, closed: ArrayLike | None) -> Period:
+    """Check days and their demand."""
+    units = check_demand(demand)
+    if units.ndim != 1 or units.size == 0:
+        raise ValueError(f"demand has shape {units.shape}; expected one number a day, shape (n,).")
+    days = check_dates(dates, units.size)
+    shut = check_closed(closed, units.size)
+    if (units[shut] > 0).any():
+        i = int(np.flatnonzero(shut & (units > 0))[0])
+        raise ValueError(
+            f"demand is {units[i]} on {days[i]}, when the store is closed; expected 0. Correct one "
+            f"of them."
+        )
+    return Period(units, days, shut)
+
+
+@dataclass(frozen=True, repr=False)
+class Simulation:
+    """Result of `simulate`: what happened on each day.
+
+    Attributes
+    ----------
+    dates : (n,) ndarray of datetime64[D]
+    demand : (n,) ndarray of int
+        Units asked for.
+    ordered : (n,) ndarray of int
+        Packs ordered.
+    arrived : (n,) ndarray of int
+        Units that came in the morning.
+    on_hand : (n, L) ndarray of int
+        Units before the first customer by days of life left, what arrived among them.
+    sold, lost, spoiled : (n,) ndarray of int
+        Units sold, asked for in vain, and thrown away in the evening.
+    reward : (n,) ndarray
+        Revenue less what was ordered costs.
+    final : (L,) ndarray of int
+        Units on the morning after the last day.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> from trueline.inventory import Newsvendor, Store, simulate
+    >>> dates = np.arange("2017-01-02", "2017-01-16", dtype="datetime64[D]")
+    >>> policy = Newsvendor(tl.Normal(np.full(17, 50.0), 10.0))
+    >>> simulate(Store(), policy, np.full(14, 50), dates)
+    Simulation of 14 days, 2017-01-02 to 2017-01-15
+      reward             382.84
+      sold                  628   of 700 asked for (89.7%)
+      lost                   72
+      spoiled                 0   of 672 that came (0.0%)
+      ordered                56   packs
+    """
+
+    dates: Dates
+    demand: IntArray
+    ordered: IntArray
+    arrived: IntArray
+    on_hand: IntArray
+    sold: IntArray
+    lost: IntArray
+    spoiled: IntArray
+    reward: FloatArray
+    final: IntArray
+
+    @property
+    def total_reward(self) -> float:
+        """Reward of all days.
+
+        Examples
+        --------
+        >>> from trueline.inventory import Store, simulate
+        >>> simulate(Store(), lambda day, stock, known: 1, [5], ["2017-01-02"]).total_reward
+        -15.48
+        """
+        return float(self.reward.sum())
+
+    def __repr__(self) -> str:
+        """Return the totals."""
+        asked, came = int(self.demand.sum()), int(self.arrived.sum())
+        sold, spoiled = int(self.sold.sum()), int(self.spoiled.sum())
+        days = "1 day" if len(self.dates) == 1 else f"{len(self.dates)} days"
+        lines = [
+            f"Simulation of {days}, {self.dates[0]} to {self.dates[-1]}",
+            f"  reward  {self.total_reward:>17,.2f}",
+            f"  sold    {sold:>17,}   of {asked:,} asked for ({_share(sold, asked)})",
+            f"  lost    {int(self.lost.sum()):>17,}",
+            f"  spoiled {spoiled:>17,}   of {came:,} that came ({_share(spoiled, came)})",
+            f"  ordered {int(self.ordered.sum()):>17,}   packs",
+        ]
+        return "\n".join(lines)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else "none"
+
+
+def simulate(
+    store: Store,
+    policy: Policy | Callable[[int, IntArray, Known], int],
+    demand: ArrayLike,
+    dates: object,
+    *,
+    closed: ArrayLike | None = None,
+    stock: ArrayLike | None = None,
+    closes_after: bool = False,
+) -> Simulation:
+    """Run a policy over days of known demand, which it sees one day at a time.
+
+    The policy is asked on order days only. It is told the demand of the days that are over, lost
+    sales included, and on which days to come the store is closed; nothing else of the future.
+
+    Parameters
+    ----------
+    store : Store
+    policy : Policy
+        An object with a method ``order(day, stock, known)``, or a function of the same arguments.
+    demand : (n,) array-like
+        Units asked for, 0 or more; rounded to whole ones.
+    dates : (n,) array-like of dates
+        Days in a row.
+    closed : (n,) array-like of bool, optional
+        Days without customers. Orders and deliveries go on by their weekdays.
+    stock : (L,) array-like, optional
+        Units on the first morning by days of life left, the first delivery among them; an empty
+        shelf by default.
+    closes_after : bool, default False
+        Whether the store closes for good after the last day, and policies know it. What is left
+        then is worth nothing either way: otherwise they order to the last as if the store went on,
+        and an oracle, which does not, gains a few days' worth of stock on them.
+
+    Returns
+    -------
+    Simulation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.inventory import Store, simulate
+    >>> dates = np.arange("2017-01-02", "2017-01-09", dtype="datetime64[D]")
+    >>> result = simulate(Store(), lambda day, stock, known: 2, np.full(7, 9.0), dates)
+    >>> result.ordered
+    array([2, 0, 2, 0, 2, 0, 0])
+    >>> result.sold
+    array([0, 9, 9, 9, 9, 9, 9])
+    """
+    period = check_period(demand, dates, closed)
+    order = policy if callable(policy) else policy.order
+    shelf = check_shelf(store, stock)
+    n = len(period.demand)
+    weekdays = period.weekdays
+    order_days = store.orders_on(weekdays)
+    counts = np.zeros((5, n), dtype=np.int64)
+    ordered, arrived, sold, lost, spoiled = counts
+    on_hand = np.empty((n, store.shelf_life), dtype=np.int64)
+    reward = np.empty(n)
+    for t in range(n):
+        on_hand[t] = shelf
+        if order_days[t]:
+            known = Known(
+                store, int(weekdays[t]), _locked(period.demand[:t]), period.closed[t:], closes_after
+            )
+            ordered[t] = _whole_order(store, order(t, _locked(shelf), known))
+        shelf, sold[t], lost[t], spoiled[t], reward[t] = store._step(
+            shelf, period.demand[t], ordered[t]
+        )
+        if t + 1 < n:
+            arrived[t + 1] = shelf[-1]
+    return Simulation(
+        period.dates, period.demand, ordered, arrived, on_hand, sold, lost, spoiled, reward, shelf
+    )
+
+
+def _locked(a: IntArray) -> IntArray:
+    """A view that a policy cannot write to."""
+    view = a.view()
+    view.flags.writeable = False
+    return view
+
+
+def _whole_order(store: Store, packs: object) -> IntArray:
+    found = store.check_packs(packs)  # type: ignore[arg-type]  # checks what a user's policy gave
+    if found.ndim:
+        raise ValueError(f"the policy ordered {packs!r}; expected one number of packs.")
+    return found

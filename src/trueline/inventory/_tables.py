@@ -1,0 +1,108 @@
+"""Tables of values over stock, and what a day of random demand does to them.
+
+A shelf holds few batches, since deliveries come on few days: with orders on three days a week and
+a shelf life of five days, two or three. A table has one axis a batch, oldest first, in steps of
+u units. Demand takes from the oldest batch first, so with x_1, ..., x_k units in the batches and
+S_j = x_1 + ... + x_j, a demand d between S_{j-1} and S_j leaves 0, ..., 0, S_j - d, x_{j+1}, ...,
+x_k. The expected value of what is left is therefore a sum over j, and each term a convolution of
+the demand with the values along axis j: no array is larger than the tables themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import toeplitz
+
+from trueline._validation import FloatArray
+
+
+class DayOfDemand:
+    """Demand of a day on the grid: its masses p at 0, u, 2 u, ... units.
+
+    Parameters
+    ----------
+    p : (m,) ndarray
+        More entries than any stock has steps, what lies beyond is in the last.
+    step : int
+        The unit u.
+    """
+
+    def __init__(self, p: FloatArray, step: int) -> None:
+        self.p = p
+        below = np.concatenate([[0.0], np.cumsum(p)[:-1]])
+        self.below = below  # P(demand < g u)
+        self.at_least = np.maximum(1.0 - below, 0.0)
+        # E min(demand, S) is the sum of P(demand >= s) over s = 1, ..., S.
+        self.sales = step * np.concatenate([[0.0], np.cumsum(self.at_least[1:])])
+
+    def expect(self, value: FloatArray, sizes: tuple[int, ...], *, spoils: bool) -> FloatArray:
+        """Expected value of tomorrow's stock, by today's.
+
+        Parameters
+        ----------
+        value : ndarray, (sizes[spoils:], ...)
+            Value of what is left of each batch; further axes are carried along.
+        sizes : tuple of int
+            Points of each of today's batches, oldest first.
+        spoils : bool
+            Whether the oldest batch is thrown away at the end of the day, so that the value does
+            not depend on what is left of it.
+
+        Returns
+        -------
+        ndarray, (sizes, ...)
+        """
+        k = len(sizes)
+        rest = value.shape[k - spoils :]
+        if k == 0:
+            return value.copy()
+        stock = total_steps(sizes)
+        nothing = value[(0,) * (k - spoils)]
+        out = self.at_least[stock].reshape(sizes + (1,) * len(rest)) * nothing
+        for j in range(k):
+            left = sizes[:j]
+            if j == 0 and spoils:
+                whole = self.below[: sizes[0]].reshape((-1,) + (1,) * value.ndim)
+                out += whole * value
+                continue
+            # Older batches are gone; the j-th has at least one step left, the younger are whole.
+            table = value[(0,) * (j - spoils)]
+            if j == 0:
+                part = self._first(table)
+            else:
+                part = self._later(table, sum(left) - j + 1)
+                if j > 1:
+                    part = part[total_steps(left)]
+            out += part
+        return out
+
+    def _first(self, table: FloatArray) -> FloatArray:
+        """B[x] = sum over y = 1, ..., x of p(x - y) table[y]."""
+        n = table.shape[0]
+        weights = toeplitz(self.p[:n], np.zeros(n))
+        weights[:, 0] = 0.0
+        return (weights @ table.reshape(n, -1)).reshape(table.shape)
+
+    def _later(self, table: FloatArray, n: int) -> FloatArray:
+        """B[s, x] = sum over y = 1, ..., x of p(s + x - y) table[y], for s = 0, ..., n - 1.
+
+        B[s, x] = B[s + 1, x - 1] + p(s) table[x], so each x costs one product.
+        """
+        m = table.shape[0]
+        flat = table.reshape(m, -1)
+        out = np.zeros((n, m, flat.shape[1]))
+        so_far = np.zeros((n + m - 1, flat.shape[1]))
+        for x in range(1, m):
+            so_far = so_far[1:] + self.p[: n + m - 1 - x, None] * flat[x]
+            out[:, x] = so_far[:n]
+        return out.reshape((n, *table.shape))
+
+
+def total_steps(sizes: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+    """Steps in all batches together, at every point of their grid."""
+    total = np.zeros((1,) * len(sizes), dtype=np.intp)
+    for axis, n in enumerate(sizes):
+        shape = [1] * len(sizes)
+        shape[axis] = n
+        total = total + np.arange(n).reshape(shape)
+    return total
