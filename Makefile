@@ -44,6 +44,9 @@ bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/memory.py $(ARGS)
 	$(BIN)/python benchmarks/files.py $(ARGS)
 	$(BIN)/python benchmarks/models.py $(ARGS)
+	$(BIN)/python benchmarks/online.py $(ARGS)
+	$(BIN)/python benchmarks/inventory.py $(ARGS)
+	$(BIN)/python benchmarks/parquet.py $(ARGS)
 
 clean: ## remove the environment, caches and builds
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

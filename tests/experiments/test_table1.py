@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
-from trueline.experiments import ExperimentError, _shared_fits, _table1
+from trueline.experiments import ExperimentError, _measured, _shared_fits, _table1
 from trueline.experiments._paper import perfect_errors
 from trueline.models import DropoutRegressor
 
@@ -53,7 +53,7 @@ def measured(monkeypatch):
     """Fit nothing; return what would have been."""
     tasks = []
 
-    def measure(*task):
+    def measure(task):
         tasks.append(task)
         return result(*task)
 
@@ -75,10 +75,10 @@ def test_a_run_that_was_stopped_goes_on_and_ends_the_same(measured, monkeypatch,
 
     measure, left = _table1.measure, iter(range(3))
 
-    def stop(*task):
+    def stop(task):
         if next(left, None) is None:
             raise KeyboardInterrupt
-        return measure(*task)
+        return measure(task)
 
     monkeypatch.setattr(_table1, "measure", stop)
     with pytest.raises(KeyboardInterrupt):
@@ -185,14 +185,14 @@ def test_ctrl_c_says_that_what_is_done_is_kept(trueline, monkeypatch):
 
 def test_rows_whose_outcome_is_zero_have_no_percentage_error():
     y = np.array([0.0, 1.0, 2.0])
-    found = _table1.judge(y, tl.Normal([5.0, 2.0, 1.0], 1.0), None)
+    found = _measured.judge(y, tl.Normal([5.0, 2.0, 1.0], 1.0), None)
     assert found["mape"] == pytest.approx((1.0 + 0.5) / 2)
     assert found["calibration_floor"] == pytest.approx(0.55)
 
 
 @needs_data
 def test_what_is_measured_is_what_a_user_would_measure():
-    found = _table1.measure("cpu", "bayesian-ridge", 3)
+    found = _table1.measure(_table1.Task("cpu", "bayesian-ridge", 3))
     data = tl.datasets.load("cpu")
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.25, random_state=3)
     scaler = StandardScaler().fit(X)

@@ -75,6 +75,29 @@ def _output(name: str) -> Option:
     return Option("output", Path, Path("results") / name, "Folder to write the results to.")
 
 
+def _resumable(name: str) -> tuple[Option, Option]:
+    """Options of an experiment that keeps what is done."""
+    where = f"Folder to write the results to; results/{name}, or results/{name}-quick."
+    return (
+        Option("fresh", bool, False, "Begin again rather than go on with what is there."),
+        Option("output", Path | None, None, where),
+    )
+
+
+_JOBS = (Option("jobs", int, 2, "Processes to run at a time."),)
+
+
+def _of_stores(name: str) -> tuple[Option, ...]:
+    """Options of the experiments with daily sales."""
+    return (
+        Option("stores", list[int] | None, None, "A store, 44 or 51; repeat for more. Both."),
+        Option("seeds", int | None, None, "Networks of each kind; 5, or 1 with --quick."),
+        *_JOBS,
+        Option("quick", bool, False, "One seed and hardly any training, to see that it works."),
+        *_resumable(name),
+    )
+
+
 _QUICK = Option("quick", bool, False, "Less of it, to see that it works.")
 
 #: The experiments by name.
@@ -91,16 +114,24 @@ EXPERIMENTS: dict[str, Experiment] = {
             Option("datasets", list[str] | None, None, "A set to run; repeat for more. All."),
             Option("models", list[str] | None, None, "A model to run; repeat for more. All."),
             Option("splits", int | None, None, "Random splits of a set; 5, or 1 with --quick."),
-            Option("jobs", int, 2, "Processes to run at a time."),
+            *_JOBS,
             Option("quick", bool, False, "Three small sets and one split, to see that it works."),
-            Option("fresh", bool, False, "Begin again rather than go on with what is there."),
-            Option(
-                "output",
-                Path | None,
-                None,
-                "Folder to write the results to; results/table1, or results/table1-quick.",
-            ),
+            *_resumable("table1"),
         ),
+        unit="fits",
+        resumable=True,
+    ),
+    "forecast": Experiment(
+        "daily sales, forecast by a recurrent network and recalibrated in the order of time",
+        "trueline.experiments._forecast",
+        _of_stores("forecast"),
+        unit="fits",
+        resumable=True,
+    ),
+    "inventory": Experiment(
+        "orders of a perishable item, planned with forecasts before and after recalibration",
+        "trueline.experiments._inventory",
+        _of_stores("inventory"),
         unit="fits",
         resumable=True,
     ),

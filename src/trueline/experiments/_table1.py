@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,16 +20,22 @@ from trueline.displays import _style
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators import CalibratedRegressor
 from trueline.estimators._predictive import predictive
-from trueline.experiments import ExperimentError, Progress
+from trueline.experiments import Progress
 from trueline.experiments._journal import Journal
+from trueline.experiments._measured import judge
 from trueline.experiments._record import folder, made_by
 from trueline.experiments._shared_fits import SharedFits
-from trueline.experiments._table1_cells import LEVELS
 from trueline.experiments._table1_page import csv_of, page, table
 from trueline.experiments._table1_plots import draw
-from trueline.metrics import calibration_curve, evaluate
+from trueline.experiments._tasks import (
+    DECISIVE,
+    check_counts,
+    chosen,
+    kept,
+    run_missing,
+    versions,
+)
 from trueline.models._torch import core
-from trueline.scale._errors import did_you_mean
 
 TEST_SHARE = 0.25
 
@@ -39,9 +44,6 @@ QUICK_SETS, QUICK_SPLITS = ("mpg", "auto", "cpu"), 1
 SPLITS = 5
 
 _SETS = names()
-
-# What cannot be wrong with a result goes without saying: these can.
-_DECISIVE = ("numpy", "scipy", "scikit-learn", "torch", "trueline")
 
 
 #: The models, and about how long each takes beside the others.
@@ -98,30 +100,35 @@ def run(
     """Run what is not there yet, write the results, return the table."""
     _style.require_matplotlib("reproduce table1")
     core("_training")  # or says how to get torch
-    sets = _chosen(datasets, _SETS, "--datasets", quick and QUICK_SETS)
-    kinds = _chosen(models, list(MODELS), "--models")
+    sets = chosen(datasets, _SETS, "--datasets", QUICK_SETS if quick else ())
+    kinds = chosen(models, list(MODELS), "--models")
     n_splits = splits if splits is not None else QUICK_SPLITS if quick else SPLITS
-    for name, value in (("--splits", n_splits), ("--jobs", jobs)):
-        if value < 1:
-            raise ExperimentError(f"{name} is {value}; expected 1 or more.")
+    check_counts(splits=n_splits, jobs=jobs)
     for name in sets:
         load(name)  # before an hour's work
     target = folder(output or Path("results") / ("table1-quick" if quick else "table1"))
     wanted = [Task(*names) for names in _product(sets, kinds, n_splits)]
     journal = Journal(target / "splits.jsonl", settings(), fresh=fresh)
     there = len({_task(record) for record in journal.records} & set(wanted))
-    _run_missing(wanted, journal, jobs, progress)
+    run_missing(
+        wanted,
+        journal,
+        measure,
+        task_of=_task,
+        cost=lambda task: task.cost,
+        jobs=jobs,
+        progress=progress,
+    )
     # All that the folder has, lest a run of less leaves a smaller table than there was.
     by_task = {_task(record): record for record in journal.records}
     records = [by_task[task] for task in sorted(by_task, key=_in_order)]
     write_text(target / "table1.csv", csv_of(records))
     for kind in dict.fromkeys(record["model"] for record in records):
         draw(target / f"{kind}.png", records, kind)
-    made = made_by("table1", _options_of(list(by_task)), _DECISIVE)
+    made = made_by("table1", _options_of(list(by_task)), DECISIVE)
     write_text(target / "table1.md", page(records, made))
-    kept = f"{there} of {len(wanted)} fits were there already; --fresh makes them anew.\n"
     return (
-        f"{table(records)}\n{kept if there else ''}"
+        f"{table(records)}\n{kept(there, len(wanted))}"
         f"The whole table, every split and the pictures are in {target}."
     )
 
@@ -150,18 +157,7 @@ def settings() -> dict[str, str]:
 
     with config_context(print_changed_only=False):  # defaults may change
         models = {model: " ".join(repr(make(model, 0)).split()) for model in MODELS}
-    return {package: version(package) for package in _DECISIVE} | models
-
-
-def _chosen(
-    given: Sequence[str] | None, known: Sequence[str], flag: str, default: Any = None
-) -> list[str]:
-    """Return the names asked for, each once and in the order of the paper."""
-    for name in given or ():
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise ExperimentError(f"{flag} is {name!r}.{hint} Expected one of {', '.join(known)}.")
-    return [name for name in known if name in (given or default or known)]
+    return versions() | models
 
 
 def _product(sets: Sequence[str], models: Sequence[str], n: int) -> Iterator[tuple[str, str, int]]:
@@ -172,24 +168,9 @@ def _task(record: dict[str, Any]) -> Task:
     return Task(record["dataset"], record["model"], record["split"])
 
 
-def _run_missing(wanted: Sequence[Task], journal: Journal, jobs: int, progress: Progress) -> None:
-    """Measure what the journal lacks, the longest first so that no processor waits at the end."""
-    from sklearn.utils.parallel import Parallel, delayed
-
-    there = {_task(record) for record in journal.records}
-    missing = sorted((task for task in wanted if task not in there), key=lambda task: -task.cost)
-    whole = sum(task.cost for task in missing)
-    done = 0.0
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
-    results = parallel(delayed(measure)(*task) for task in missing)
-    for count, record in enumerate(results, 1):
-        journal.append(record)
-        done += _task(record).cost
-        progress(count, done / whole)
-
-
-def measure(dataset: str, model: str, split: int) -> dict[str, Any]:
+def measure(task: Task) -> dict[str, Any]:
     """Fit a model on one split, recalibrate it, and judge all forecasts of the test rows."""
+    dataset, model, split = task
     import torch
     from sklearn.model_selection import train_test_split
 
@@ -238,21 +219,3 @@ def forecast(
         "averaged": Mixture([predictive(m, X_test) for m in crossfit.estimators_]),
         "crossfit": crossfit.predict_dist(X_test),
     }
-
-
-def judge(y: FloatArray, dist: Distribution, n_fit: int | None) -> dict[str, Any]:
-    """Measure a forecast; rows whose outcome is 0 have no percentage error."""
-    found = evaluate(y, dist, n_fit=n_fit)
-    some = y != 0
-    percentage = np.abs((y - dist.mean())[some] / y[some])
-    numbers = {
-        "mape": float(percentage.mean()),
-        "calibration_error": found.calibration_error,
-        "calibration_floor": found.calibration_floor,
-        "sharpness": found.sharpness,
-        "crps": found.crps,
-        "coverage": found.coverage,
-        "width": found.interval_width,
-    }
-    curve = calibration_curve(y, dist, LEVELS).observed.round(4).tolist()
-    return {name: float(f"{value:.6g}") for name, value in numbers.items()} | {"curve": curve}

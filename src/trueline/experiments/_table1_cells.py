@@ -35,8 +35,6 @@ MEASURES = (
     "coverage",
     "width",
 )
-#: Levels of the calibration curves.
-LEVELS = np.arange(1, 20) / 20
 
 
 class Cell(NamedTuple):

@@ -5,15 +5,23 @@ What the page says is computed from the records, one a set, model and split.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from trueline.datasets import info, names
 from trueline.experiments._paper import SMALLEST, chance_to_reach
+from trueline.experiments._prose import (
+    bullet,
+    change,
+    count,
+    four_figures,
+    listed,
+    number,
+    paragraph,
+    plain,
+)
 from trueline.experiments._record import comma_separated, markdown
 from trueline.experiments._table1_cells import (
     HONEST,
@@ -79,11 +87,11 @@ def csv_of(records: Sequence[dict[str, Any]]) -> str:
             *(cell.dataset, cell.model, variant, cell.splits, *map(cell.size, sizes)),
             sum(record["zero_targets"] for record in cell.records),
             *(
-                _plain(value)
+                plain(value)
                 for measure in MEASURES
                 for value in (cell.mean(variant, measure), cell.error(variant, measure))
             ),
-            *(_plain(cell.paper[name]) for name in paper),
+            *(plain(cell.paper[name]) for name in paper),
         ]
         for cell in cells(records)
         for variant in VARIANTS
@@ -136,7 +144,7 @@ def page(records: Sequence[dict[str, Any]], made: str) -> str:
         _what_was_done(everything),
         "## All sets\n",
         table(records),
-        _paragraph(
+        paragraph(
             "Error / floor is the mean over the sets of each set's calibration error over its "
             "floor. Of the means: the mean error over the mean floor, which small sets decide. The "
             "worst set is the one where the ratio is largest. CRPS / before is the "
@@ -164,7 +172,7 @@ def _seeds(records: Sequence[dict[str, Any]]) -> str:
         return f"Seed {seeds[0]}."
     if seeds == list(range(seeds[0], seeds[-1] + 1)):
         return f"Seeds {seeds[0]} to {seeds[-1]}, one a split."
-    return f"Seeds {_listed(map(str, seeds))}, one a split."
+    return f"Seeds {listed(map(str, seeds))}, one a split."
 
 
 def _what_was_done(everything: list[Cell]) -> str:
@@ -177,8 +185,8 @@ def _what_was_done(everything: list[Cell]) -> str:
             "Numbers are means over the splits ± their standard errors; the splits share rows, so "
             "that these are a rough guide."
         )
-    how = _paragraph(
-        f"Each of {_count(sets, 'data set')} is split {many} at random, three quarters of its "
+    how = paragraph(
+        f"Each of {count(sets, 'data set')} is split {many} at random, three quarters of its "
         f"rows to train on and a quarter to test on. {told} Every number is of test rows, which "
         f"neither a model nor a map has seen."
     )
@@ -186,7 +194,7 @@ def _what_was_done(everything: list[Cell]) -> str:
 
 
 def _of_model(model: str, group: list[Cell]) -> str:
-    ratios = _listed(
+    ratios = listed(
         f"{_mean(cell.ratio(variant) for cell in group):.2f} {name}"
         for variant, name in (
             ("before", "before"),
@@ -204,11 +212,11 @@ def _of_model(model: str, group: list[Cell]) -> str:
             ("crossfit", "averaged"),
         )
     )
-    return _bullet(
-        f"{TITLES[model]}: the calibration error is, on average over {_count(len(group), 'set')}, "
-        f"{ratios}, in units of its floor. The CRPS is {_change(refit)} than before refitted, and "
-        f"{_change(rule)} cross-fitted. Of the latter, averaging five models alone makes it "
-        f"{_change(averaging)}, and recalibrating those five {_change(rest)} than averaged."
+    return bullet(
+        f"{TITLES[model]}: the calibration error is, on average over {count(len(group), 'set')}, "
+        f"{ratios}, in units of its floor. The CRPS is {change(refit)} than before refitted, and "
+        f"{change(rule)} cross-fitted. Of the latter, averaging five models alone makes it "
+        f"{change(averaging)}, and recalibrating those five {change(rest)} than averaged."
     )
 
 
@@ -220,7 +228,7 @@ def _crps_on_average(groups: dict[str, list[Cell]]) -> str:
         if (ratio := _mean(cell.crps_to(variant, "before") for cell in group)) > 1.0
     ]
     claim = "On average over the sets the CRPS, relative to before, is above 1 for"
-    return _bullet(f"{claim} {_listed(worse) if worse else 'no model'}.")
+    return bullet(f"{claim} {listed(worse) if worse else 'no model'}.")
 
 
 def _above_the_limit(everything: list[Cell], variant: str) -> str:
@@ -229,39 +237,39 @@ def _above_the_limit(everything: list[Cell], variant: str) -> str:
         f"After recalibration ({VARIANTS[variant]}), the error is above {LIMIT:g} times its floor"
     )
     if not above:
-        return _bullet(f"{claim} in none of {_count(len(everything), 'cell')}.")
-    named = _listed(
+        return bullet(f"{claim} in none of {count(len(everything), 'cell')}.")
+    named = listed(
         f"{cell} ({_calibration(cell, variant)}, {cell.ratio(variant):.2f} times the floor "
         f"of {cell.mean(variant, 'calibration_floor'):.4f})"
         for cell in above
     )
-    return _bullet(f"{claim} in {len(above)} of {_count(len(everything), 'cell')}: {named}.")
+    return bullet(f"{claim} in {len(above)} of {count(len(everything), 'cell')}: {named}.")
 
 
 def _crps_where_it_matters(everything: list[Cell], variant: str) -> str:
     poor = [cell for cell in everything if cell.ratio("before") > LIMIT]
     worse = [cell for cell in poor if not cell.crps_to(variant, "before") < 1.0]
     if not poor:
-        return _bullet(f"No model as it is has an error above {LIMIT:g} times its floor.")
+        return bullet(f"No model as it is has an error above {LIMIT:g} times its floor.")
     claim = (
         f"As it is, a model has an error above {LIMIT:g} times its floor in {len(poor)} of "
-        f"{_count(len(everything), 'cell')}. Recalibration ({VARIANTS[variant]}) lowers the CRPS in"
+        f"{count(len(everything), 'cell')}. Recalibration ({VARIANTS[variant]}) lowers the CRPS in"
     )
     if not worse:
-        return _bullet(f"{claim} all of these.")
-    named = _listed(
-        f"{cell} (from {_number(cell.mean('before', 'crps'))} to "
-        f"{_number(cell.mean(variant, 'crps'))}, a difference of {_crps_difference(cell, variant)})"
+        return bullet(f"{claim} all of these.")
+    named = listed(
+        f"{cell} (from {number(cell.mean('before', 'crps'))} to "
+        f"{number(cell.mean(variant, 'crps'))}, a difference of {_crps_difference(cell, variant)})"
         for cell in worse
     )
-    return _bullet(f"{claim} {len(poor) - len(worse)} of these, and not in {named}.")
+    return bullet(f"{claim} {len(poor) - len(worse)} of these, and not in {named}.")
 
 
 def _crps_difference(cell: Cell, variant: str) -> str:
     """How much the CRPS rises, from the differences in each split."""
     rise = cell.values(variant, "crps") - cell.values("before", "crps")
-    decimals = _decimals(cell.mean("before", "crps"))
-    return _number(float(rise.mean()), standard_error(rise), decimals)
+    decimals = four_figures(cell.mean("before", "crps"))
+    return number(float(rise.mean()), standard_error(rise), decimals)
 
 
 def _beside_the_paper(everything: list[Cell]) -> list[str]:
@@ -277,7 +285,7 @@ def _beside_the_paper(everything: list[Cell]) -> list[str]:
         if cell.mean("crossfit", "calibration_error") > limit * (1.0 + 1e-12)
     ]
     expected = sum(_chance(cell, limit, fitted=True) for cell, limit in there)
-    reached = _bullet(
+    reached = bullet(
         f"The paper has a recalibrated error in {len(there)} of these cells. Ours, cross-fitted, "
         f"is at or below it in {len(there) - len(missed)} of {len(there)}. A perfect forecaster "
         f"whose map is fitted on as many rows could expect to be so in {expected:.1f}."
@@ -300,7 +308,7 @@ def _beside_the_paper(everything: list[Cell]) -> list[str]:
         reached,
         "",
         markdown(heads, rows),
-        _paragraph(
+        paragraph(
             "The chances are those of a perfect forecaster to have a mean error at or below the "
             "paper's over as many splits: one whose map is fitted on as many rows as ours, and "
             "one that knows the truth and fits nothing. They come of 20,000 draws of "
@@ -324,10 +332,10 @@ def _about_mape(records: Sequence[dict[str, Any]]) -> str:
     }
     told = "none here"
     if sums:
-        left = _listed(f"{_count(total, 'row')} of {name}" for name, total in sums.items())
+        left = listed(f"{count(total, 'row')} of {name}" for name, total in sums.items())
         told = f"{left}, summed over the splits"
     ours = min(known.rows for known in info())
-    return _bullet(
+    return bullet(
         f"MAPE leaves out test rows whose target is 0: {told}. The paper does not say which "
         f"variants of its sets it took (its smallest has {SMALLEST} rows, ours {ours}), so that "
         f"its MAPE and ours are not comparable row by row."
@@ -354,7 +362,7 @@ def _section(model: str, group: list[Cell]) -> list[str]:
             *(_calibration(cell, v) for v in ("before", "training", *HONEST)),
             *(f"{cell.mean(v, 'calibration_floor'):.4f}" for v in ("before", "crossfit")),
             *(_shown(cell.paper[name]) for name in ("before", "recalibrated")),
-            _number(cell.mean("before", "mape"), cell.error("before", "mape"), 3),
+            number(cell.mean("before", "mape"), cell.error("before", "mape"), 3),
             _shown(cell.paper["mape"]),
         )
         for cell in group
@@ -372,33 +380,16 @@ def _section(model: str, group: list[Cell]) -> list[str]:
 
 def _of(cell: Cell, variant: str, measure: str) -> str:
     decimals = 3 if measure == "coverage" else None
-    return _number(cell.mean(variant, measure), cell.error(variant, measure), decimals)
+    return number(cell.mean(variant, measure), cell.error(variant, measure), decimals)
 
 
 def _calibration(cell: Cell, variant: str) -> str:
     measure = "calibration_error"
-    return _number(cell.mean(variant, measure), cell.error(variant, measure), 4)
-
-
-def _number(value: float, error: float | None = None, decimals: int | None = None) -> str:
-    """Write a value, to four figures unless told, and its standard error to as many decimals."""
-    places = _decimals(value) if decimals is None else decimals
-    text = f"{value:,.{places}f}"
-    return text if error is None else f"{text} ± {error:,.{places}f}"
-
-
-def _decimals(value: float) -> int:
-    """How many decimals make four figures."""
-    known = 0.0 < abs(value) < math.inf
-    return max(3 - math.floor(math.log10(abs(value))), 0) if known else 3
+    return number(cell.mean(variant, measure), cell.error(variant, measure), 4)
 
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
-
-
-def _plain(value: float | None) -> str:
-    return "" if value is None else repr(value)
 
 
 def _shown(value: float | None) -> str:
@@ -414,28 +405,5 @@ def _percent(chance: float) -> str:
     return f"{100.0 * chance:.{1 if chance >= 0.01 else 2}f}%"
 
 
-def _change(ratio: float) -> str:
-    percent = 100.0 * (ratio - 1.0)
-    return f"{abs(percent):.1f}% {'lower' if percent < 0 else 'higher'}"
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
-
-
-def _listed(items: Iterable[str]) -> str:
-    """Join as in a sentence."""
-    *rest, last = items
-    return f"{', '.join(rest)} and {last}" if rest else last
-
-
-def _paragraph(text: str) -> str:
-    return fill(text, 100, break_on_hyphens=False) + "\n"
-
-
-def _bullet(text: str) -> str:
-    return fill(text, 100, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
