@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ from pyarrow import csv, parquet
 
 import trueline as tl
 from trueline import demo
-from trueline.scale import _fit
 
 
 @pytest.mark.parametrize("file", ["past.csv", "past.parquet"])
@@ -132,9 +132,8 @@ def test_fit_with_a_method(trueline, past, options, expected):
     assert document.get("groups") == (None if groups is None else ["north", "south"])
 
 
-def test_fit_says_how_far_a_compressed_map_is_off(trueline, past, monkeypatch):
-    monkeypatch.setitem(_fit.fit_source.__kwdefaults__, "max_knots", 500)
-    run = trueline("fit", "past.csv", "-o", "map.json")
+def test_fit_says_how_far_a_compressed_map_is_off(trueline, past):
+    run = trueline("fit", "past.csv", "-o", "map.json", "--max-knots", "500")
     error = tl.load("map.json").compression_error_
     assert 0 < error < 0.01
     assert run.out.endswith(f"map.json: Isotonic(), 500 scores, rank error below {error:.2g}\n")
@@ -194,8 +193,8 @@ def test_notes_are_beside_the_result(trueline, folder):
     run = trueline("apply", "map.json", "few.csv", "-o", "out.csv")
     assert run.code == 0
     assert run.err == (
-        "note: a 0.9 interval needs levels 0.05 to 0.95, but the calibration rows support 0.25 to "
-        "0.75: its ends are read off the extrapolated tails. Fit on at least 19 rows.\n"
+        "note: a 0.9 interval needs levels 0.05 to 0.95, which the calibration rows do not "
+        "support: its ends are read off the extrapolated tails. Fit on at least 19 rows.\n"
     )
     assert json.loads(
         trueline("apply", "map.json", "few.csv", "-o", "out.csv", "--force", "--json").out
@@ -320,3 +319,16 @@ def test_help_names_every_command(trueline):
     for command in ("evaluate", "fit", "apply", "report", "reproduce", "demo"):
         assert f"\n  {command} " in run.out
         assert trueline(command, "--help").out.startswith(f"Usage: trueline {command} ")
+
+
+def test_a_map_of_bytes(trueline, past):
+    assert trueline("fit", "past.csv", "-o", "map.bin").code == 0
+    trueline("fit", "past.csv", "-o", "map.json")
+    assert tl.load("map.bin").to_json() == tl.load("map.json").to_json()
+    assert Path("map.bin").stat().st_size < 0.5 * Path("map.json").stat().st_size
+    for name in ("json", "bin"):
+        run = trueline("apply", f"map.{name}", "past.csv", "-o", f"{name}.csv")
+        assert run.code == 0
+    assert Path("bin.csv").read_bytes() == Path("json.csv").read_bytes()
+    assert "Did you mean 'map.bin'?" in trueline("apply", "mp.bin", "past.csv", "-o", "o.csv").err
+    assert "expected the map first" in trueline("apply", "past.csv", "map.bin", "-o", "o.csv").err

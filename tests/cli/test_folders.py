@@ -85,8 +85,8 @@ def test_a_folder_that_is_there(trueline, folder, parts):
     assert (run.code, run.err) == (
         2,
         (
-            "error: out holds notes.txt, which --force would delete; expected nothing but files "
-            "of forecasts. Name another folder.\n"
+            "error: out holds notes.txt, which would be deleted; expected nothing but files that "
+            "are written anew. Delete it yourself, or name another folder.\n"
         ),
     )
     assert (folder / "out" / "notes.txt").read_text() == "precious"

@@ -205,7 +205,10 @@ def files(folder, trueline):
         ),
         (
             "fit past.csv -o new.txt",
-            "a map is written as JSON; expected -o to end in .json, not new.txt.",
+            (
+                "a map is written as JSON or as bytes; expected -o to end in .json or .bin, not "
+                "new.txt."
+            ),
         ),
         (
             "fit past.csv -o nowhere/new.json",

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import trueline as tl
+from trueline.distributions import Standardised
+from trueline.laws import NormalLaw
 
 RNG = np.random.default_rng(0)
 # Dyadic numbers, so that adding a large power of two is exact.
@@ -79,3 +81,12 @@ def test_quantiles_at_their_own_levels_are_their_values():
 def test_a_side_without_spread_but_for_a_rounding_borrows_the_others(gap):
     tied = tl.Samples([[0.0, 0.2, 0.4, 1.0, 1.0, 1.0, 1.0 + gap]])
     assert tied.score([1.5])[0] == pytest.approx(2.198, abs=0.001)
+
+
+def test_a_slice_costs_what_it_selects():
+    n = 1 << 45  # rows that no array could hold, all the same
+    F = Standardised(np.broadcast_to(2.0, n), np.broadcast_to(1.0, n), NormalLaw(), "standardised")
+    assert len(F[10:13]) == 3
+    np.testing.assert_array_equal(F[-1:-10:-4].mean(), [2.0, 2.0, 2.0])
+    with pytest.raises(IndexError, match="expected at least one row"):
+        F[5:5]

@@ -175,3 +175,35 @@ def test_a_handful_of_rows_is_not_called_calibrated():
     assert few == "Too few rows to tell chance from miscalibration."
     more = repr(tl.evaluate(np.append(calm, 0.0), tl.Normal(np.zeros(10), 1.0))).splitlines()[-1]
     assert more == "Calibration error below twice its floor: no more to win there, CRPS decides."
+
+
+def many_groups(n=4000, groups=10):
+    """Forecasts that were recalibrated by one map a group."""
+    rng = np.random.default_rng(0)
+    loc, group = rng.normal(size=n), rng.integers(groups, size=n)
+    y = loc + rng.normal(size=n) * (1.0 + group)
+    F = tl.Normal(loc, 0.5)
+    return y, tl.Grouped().fit(y, F, groups=group).transform(F, groups=group)
+
+
+def test_a_forecast_with_many_maps_is_that_of_its_rows(monkeypatch):
+    y, G = many_groups()
+    whole = tl.evaluate(y, G)
+    for name, value in one_by_one(y, G, 0.9, None, None, None).items():
+        np.testing.assert_allclose(getattr(whole, name), value, rtol=1e-12, err_msg=name)
+    # However the rows are cut.
+    monkeypatch.setattr(_evaluate, "_BLOCK", 64)
+    monkeypatch.setattr(_evaluate, "_STACK", 64 * 7)
+    for name, value in tl.evaluate(y, G).to_dict().items():
+        np.testing.assert_allclose(value, whole.to_dict()[name], rtol=1e-12, err_msg=name)
+
+
+def test_each_of_many_maps_is_asked_once_for_all_of_its_rows(monkeypatch):
+    y, G = many_groups()
+    monkeypatch.setattr(_evaluate, "_BLOCK", 512)
+    calls = []
+    kind = type(G.parts[0])
+    real = kind._quantiles
+    monkeypatch.setattr(kind, "_quantiles", lambda self, q: calls.append(q) or real(self, q))
+    _evaluate.one_pass(y, G, None, 0.9, np.random.default_rng(0))
+    assert len(calls) == 3 * len(G.parts)  # two ends and a median each

@@ -1,6 +1,8 @@
 """Maps as bytes: exact, small, and robust against anything that is not one."""
 
+import errno
 import json
+import os
 import struct
 import tracemalloc
 import zlib
@@ -47,6 +49,38 @@ def test_values_of_either_sign_and_any_size():
     y = np.array([-1e300, -1.0, -5e-324, 0.0, 5e-324, 1e-10, 1.0, 1e300])
     R = tl.Isotonic().fit(y, tl.Point(np.zeros(len(y))))
     np.testing.assert_array_equal(tl.load(R.to_bytes()).scores_.values, y)
+
+
+def test_a_file_of_bytes_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    R, file = tl.Isotonic().fit([0.5, 1.5], tl.Point([0.0, 0.0])), tmp_path / "map.bin"
+    assert R.to_bytes(file) == file.read_bytes() == R.to_bytes()
+    monkeypatch.setattr("os.fsync", _disk_full)
+    with pytest.raises(OSError, match=r"cannot write .*: No space left on device"):
+        tl.Isotonic().fit([5.0], tl.Point([0.0])).to_bytes(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["map.bin"]
+    assert file.read_bytes() == R.to_bytes()
+
+
+def _disk_full(handle):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    "data, fault",
+    [
+        (b"", "it is empty"),
+        (b"hello world", "it does not start as such bytes do"),
+        (b"\x80\x04\x95pickle", "it does not start as such bytes do"),
+        (b"TRUE", "it does not start as such bytes do"),
+        (b'{"a": 1', "it is not JSON (Expecting ',' delimiter: line 1 column 8 (char 7))"),
+    ],
+)
+def test_bytes_that_are_something_else(data, fault):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole text is compared
+        tl.load(data)
+    assert str(caught.value) == (
+        f"the input is not a valid trueline map: {fault}. Write it again with to_bytes."
+    )
 
 
 GOOD = tl.Isotonic().fit([0.5, 1.5], tl.Point([0.0, 0.0])).to_bytes()

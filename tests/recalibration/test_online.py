@@ -373,3 +373,13 @@ def test_a_file_without_one_of_its_parts_is_refused(tmp_path):
             file.write_text(json.dumps(spoiled))
             with pytest.raises(ValueError, match="is not a valid trueline map"):
                 tl.load(file)
+
+
+def test_what_a_stream_cannot_do_is_said_with_a_way_out():
+    R = tl.Online().update(1.0, tl.Point(0.0))
+    with pytest.raises(NotImplementedError, match=r"depend on the order of rows.*Isotonic"):
+        R.merge(R)
+    with pytest.raises(NotImplementedError, match=r"needs its rows to go on.*window"):
+        R.compress(10)
+    with pytest.raises(tl.NotFittedError):
+        tl.Online().merge(R)

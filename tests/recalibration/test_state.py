@@ -245,3 +245,26 @@ def test_a_recalibrator_of_ones_own_need_not_learn_in_parts():
     R = tl.Conditional(random_state=0).fit(y, forecast(200), X=X)
     with pytest.raises(NotImplementedError, match="Conditional does not learn in parts"):
         R.partial_fit(y, forecast(200))
+
+
+def test_scores_say_in_a_line_what_they_are():
+    y = np.random.default_rng(0).normal(size=1000)
+    R = tl.Isotonic().fit(y, tl.Point(np.zeros(1000)))
+    assert repr(R.scores_) == "<Exact residual scores: 1000 values of 1000 rows>"
+    small = R.compress(10)
+    off = f"{small.compression_error_:.2g}"
+    expected = f"<Compressed residual scores: 10 values of 1000 rows, error {off}>"
+    assert repr(small.scores_) == expected
+    assert repr(R.scores_.round()).endswith(" rows, rounded>")
+
+
+def test_rounding_is_not_counted_as_compression(monkeypatch):
+    monkeypatch.setattr(State.__init__, "__defaults__", (100,))
+    y = np.random.default_rng(0).standard_cauchy(size=1000)
+    R = tl.Isotonic().partial_fit(y, tl.Point(np.zeros(1000)))
+    assert R.scores_.rounded
+    assert R.compression_error_ == 0
+    # What is said of rounding instead: each by so much of itself.
+    levels = np.arange(1, 1001) / 1001
+    found = R.transform(tl.Point(0.0)).ppf(levels)[0]
+    np.testing.assert_allclose(found, np.sort(y), rtol=2.0**-17)

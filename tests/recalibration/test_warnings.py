@@ -33,21 +33,21 @@ def nine():
         (
             0.95,
             (
-                "level 0.95 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "level 0.95 lies outside those that the calibration rows support: the "
                 "quantile is read off the extrapolated tail. Fit on at least 19 rows."
             ),
         ),
         (
             0.01,
             (
-                "level 0.01 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "level 0.01 lies outside those that the calibration rows support: the "
                 "quantile is read off the extrapolated tail. Fit on at least 99 rows."
             ),
         ),
         (
             [0.05, 0.5, 0.999],
             (
-                "level 0.999 lies outside 0.1 to 0.9, which the calibration rows support: the "
+                "level 0.999 lies outside those that the calibration rows support: the "
                 "quantile is read off the extrapolated tail. Fit on at least 999 rows."
             ),
         ),
@@ -59,9 +59,18 @@ def test_a_quantile_in_the_extrapolated_tail(nine, level, message):
 
 def test_an_interval_with_more_coverage_than_the_rows_support(nine):
     assert caught(nine.transform(tl.Point([0.0, 1.0])).interval, 0.9) == (
-        "a 0.9 interval needs levels 0.05 to 0.95, but the calibration rows support 0.1 to 0.9: "
-        "its ends are read off the extrapolated tails. Fit on at least 19 rows."
+        "a 0.9 interval needs levels 0.05 to 0.95, which the calibration rows do not support: its "
+        "ends are read off the extrapolated tails. Fit on at least 19 rows."
     )
+
+
+def test_a_stream_from_cold_warns_of_its_intervals_once():
+    online = tl.Online()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for y in range(30):
+            online.update(y, tl.Point(0.0)).transform(tl.Point(0.0)).interval(0.9)
+    assert len(told) == 1
 
 
 def test_with_as_many_rows_as_the_warning_asks_for_there_is_none():
@@ -97,7 +106,7 @@ def test_the_weakest_group_decides():
     map_.transform(tl.Point(0.0), groups=["many"]).ppf(0.9)
     both = map_.transform(tl.Point([0.0, 0.0]), groups=["many", "one"])
     assert caught(both.ppf, 0.9) == (
-        "level 0.9 lies outside 0.5 to 0.5, which the calibration rows support: the quantile is "
+        "level 0.9 lies outside those that the calibration rows support: the quantile is "
         "read off the extrapolated tail. Fit on at least 9 rows."
     )
 

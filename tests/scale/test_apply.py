@@ -202,7 +202,7 @@ def test_types_and_metadata_stay(tmp_path):
         apply_file(R, tmp_path / "new.parquet", tmp_path / "out.csv")
     assert str(caught.value) == (
         "column 'tags' is of type list<element: string>, which text cannot hold. Write Parquet or "
-        "Arrow instead: -o with an ending of .parquet or .arrow."
+        "Arrow instead: out with an ending of .parquet or .arrow."
     )
     assert names_in(tmp_path) == ["new.parquet", "out.parquet"]
 
@@ -299,7 +299,7 @@ def test_an_interrupt_leaves_nothing(new, ending, tmp_path):
 def test_a_file_that_is_there_stays_unless_forced(new, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("precious")
-    with pytest.raises(FileError, match=r"is there already\. Replace it with --force"):
+    with pytest.raises(FileError, match=r"is there already\. Replace it with force=True"):
         apply_file(R, new, out)
     assert out.read_text() == "precious"
     apply_file(R, new, out, force=True)
@@ -326,7 +326,7 @@ def test_a_folder_that_may_not_be_written_to(new, monkeypatch, tmp_path):
         apply_file(R, new, tmp_path / "out.csv")
     assert str(caught.value) == (
         f"cannot write {tmp_path / 'out.csv'}: the folder may not be written to. Name another "
-        f"with -o."
+        f"with out."
     )
 
 
@@ -340,8 +340,16 @@ def test_the_map_counts_unknown_groups_anew_when_types_widen(tmp_path):
             grouped, tmp_path / "new.csv", tmp_path / "o.parquet", columns=Columns(group="g")
         )
     assert [str(w.message) for w in caught] == [
-        "2 of 4 groups were not there when the map was fitted and get the pooled map: 2, 3."
+        "2 of 2 groups were not there when the map was fitted and get the pooled map: 2, 3."
     ]
+
+
+def test_one_level_may_stand_alone(tmp_path):
+    assert _apply.Added(0.5, 0.1, False, "").names == ["lower_0.5", "upper_0.5", "q0.1"]
+    assert _apply.Added(np.float64(0.5), np.array([0.1]), False, "").names[-1] == "q0.1"
+    (tmp_path / "new.csv").write_text("mean,std\n1,2\n")
+    apply_file(R, tmp_path / "new.csv", tmp_path / "out.csv", coverage=0.5)
+    assert (tmp_path / "out.csv").read_text().startswith("mean,std,lower_0.5,upper_0.5\n")
 
 
 def test_default_is_the_ninety_percent_interval():

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from trueline.scale import Columns, FileError, fit_file
+from trueline.scale import Columns, FileError, apply_file, evaluate_file, fit_file
 
 
 def message_of(path, **options):
@@ -33,7 +33,7 @@ def message_of(path, **options):
             b'y,mean,note\n1,2,"two\nlines"\n\n3,"1,5",\n',
             (
                 "f.csv, line 5, column 'mean': found '1,5'; expected a number. It looks like a "
-                "decimal comma: read the file with --decimal ',', or write it with decimal points "
+                "decimal comma: read the file with decimal=',', or write it with decimal points "
                 '(pandas reads commas with decimal=",").'
             ),
         ),
@@ -41,7 +41,7 @@ def message_of(path, **options):
             b'y,mean\n1,"1,234,567"\n',
             (
                 "f.csv, line 2, column 'mean': found '1,234,567'; expected a number. Mend or drop "
-                "that row."
+                "that row, or name another column if all rows are like it."
             ),
         ),
         (
@@ -76,7 +76,8 @@ def message_of(path, **options):
             b"y,mean,std\n1,2,3\n1,2,0\n",
             (
                 "f.csv, line 3, column 'std': found 0; expected a number above 0. A forecast "
-                "without spread is a point forecast (--kind point); otherwise add the noise that "
+                "without spread is a point forecast (Columns(kind='point')); otherwise add the "
+                "noise that "
                 "it leaves out."
             ),
         ),
@@ -89,15 +90,15 @@ def message_of(path, **options):
         ),
         (
             b"y;mean;std\n1;2;3\n",
-            "f.csv has its columns separated by ';', not by commas. Say so: --separator ';'.",
+            "f.csv has its columns separated by ';', not by commas. Say so: separator=';'.",
         ),
         (
             b"y\tmean\n1\t2\n",
-            "f.csv has its columns separated by tab, not by commas. Say so: --separator tab.",
+            "f.csv has its columns separated by tab, not by commas. Say so: separator='\\t'.",
         ),
         (
             b"y|mean|std\n1|2|3\n",
-            "f.csv has its columns separated by '|', not by commas. Say so: --separator '|'.",
+            "f.csv has its columns separated by '|', not by commas. Say so: separator='|'.",
         ),
         (
             b"1,2,3\n4,5,6\n",
@@ -335,7 +336,7 @@ def test_a_file_that_may_not_be_read(monkeypatch, tmp_path):
 
 def test_a_separator_for_a_file_without_one(tmp_path):
     assert message_of(table_file(tmp_path), separator=";") == (
-        "f.parquet is no text file, so it has no --separator. Leave that out."
+        "f.parquet is no text file and takes no separator. Leave that out."
     )
 
 
@@ -343,20 +344,20 @@ def test_tabs_where_there_are_commas(tmp_path):
     path = tmp_path / "f.tsv"
     path.write_text("y,mean\n1,2\n")
     assert message_of(path) == (
-        "f.tsv has its columns separated by ',', not by tabs. Say so: --separator ','."
+        "f.tsv has its columns separated by ',', not by tabs. Say so: separator=','."
     )
 
 
 def test_a_decimal_comma_for_a_file_with_types(tmp_path):
     assert message_of(table_file(tmp_path), decimal=",") == (
-        "f.parquet is no text file, so it has no --decimal. Leave that out."
+        "f.parquet is no text file and takes no decimal. Leave that out."
     )
 
 
 def test_another_decimal_sign(tmp_path):
     path = tmp_path / "f.csv"
     path.write_text("y,mean\n1,2\n")
-    with pytest.raises(FileError, match=r"^--decimal is '_'; expected ',' or '\.'\.$"):
+    with pytest.raises(FileError, match=r"^the decimal character is '_'; expected ',' or '\.'\.$"):
         fit_file(path, decimal="_")
 
 
@@ -365,7 +366,7 @@ def test_a_point_beside_decimal_commas(tmp_path):
     path.write_text("y;mean\n1,5;2\n1.234;5\n")
     assert message_of(path, separator=";", decimal=",") == (
         "f.csv, line 3, column 'y': found '1.234'; expected a number with a decimal comma and no "
-        "point. Leave out --decimal if it is a decimal point; take out the points between "
+        "point. Leave out decimal if it is a decimal point; take out the points between "
         "thousands."
     )
 
@@ -380,4 +381,40 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
         fit_file(path)
     assert str(caught.value) == (
         'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
+    )
+
+
+def test_arguments_that_are_something_else(tmp_path):
+    past, out = tmp_path / "past.csv", tmp_path / "out.csv"
+    past.write_text("y,mean,std\n1,2,3\n2,2,4\n")
+    R = fit_file(past)
+    columns = r"^columns is \{'y': 'y'\}; expected Columns, such as trueline\.scale\.Columns\("
+    given = {"y": "y"}
+    for call in (
+        lambda: fit_file(past, columns=given),
+        lambda: apply_file(R, past, out, columns=given),
+        lambda: evaluate_file(past, columns=given),
+    ):
+        with pytest.raises(TypeError, match=columns):
+            call()
+    for call in (
+        lambda: apply_file("map.json", past, out),
+        lambda: evaluate_file(past, "map.json"),
+    ):
+        with pytest.raises(TypeError, match=r"^recalibrator is 'map\.json'; expected a fitted"):
+            call()
+    with pytest.raises(TypeError, match=r"^recalibrator is 'isotonic'; expected a recalibrator"):
+        fit_file(past, "isotonic")
+    for wrong in (R, [past, R], b"past.csv", 3):
+        with pytest.raises(TypeError, match=r"^path is .*; expected the name of a file or folder"):
+            fit_file(wrong, past)
+    assert not out.exists()
+
+
+def test_a_column_whose_first_row_is_no_number_may_be_the_wrong_one(tmp_path):
+    path = tmp_path / "past.csv"
+    path.write_text("y,mean,region\n1,2,calm\n2,2,wild\n")
+    assert message_of(path, columns=Columns(weight="region")) == (
+        "past.csv, line 2, column 'region': found 'calm'; expected a number. Mend or drop that "
+        "row, or name another column if all rows are like it."
     )

@@ -85,7 +85,7 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {},
             (
                 "f has no column 'y' with the outcomes; its columns are target, mean. Name one "
-                "with --y. Did you mean --y target?"
+                "with Columns(y=...). Did you mean Columns(y='target')?"
             ),
         ),
         (
@@ -93,7 +93,7 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {"y": "slaes"},
             (
                 "f has no column 'slaes' with the outcomes; its columns are y, sales, mean. Name "
-                "one with --y. Did you mean 'sales'?"
+                "one with Columns(y=...). Did you mean 'sales'?"
             ),
         ),
         (
@@ -101,8 +101,9 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {},
             (
                 "f holds forecasts of several kinds: normal (mean, std); quantiles (q0.1, q0.9); "
-                "samples (sample_0, sample_1). Choose one: --kind normal or --kind quantiles or "
-                "--kind samples."
+                "samples (sample_0, sample_1). Choose one: Columns(kind='normal') or "
+                "Columns(kind='quantiles') or "
+                "Columns(kind='samples')."
             ),
         ),
         (
@@ -111,20 +112,22 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             (
                 "f has no columns that look like a forecast; expected mean and std, or q0.05, "
                 "q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean alone. "
-                "Its columns are y, a, b. Name them with --mean and --std, --quantile-columns or "
-                "--sample-columns."
+                "Its columns are y, a, b. Name them with Columns(mean=...) and Columns(std=...), "
+                "Columns(quantile_columns=...) or "
+                "Columns(sample_columns=...)."
             ),
         ),
         (
             ["y", "std"],
             {},
-            "f has no column 'mean'; its columns are y, std. Name one with --mean.",
+            "f has no column 'mean'; its columns are y, std. Name one with Columns(mean=...).",
         ),
         (
             ["y", "mean", "std"],
             {"std": "sdt"},
             (
-                "f has no column 'sdt'; its columns are y, mean, std. Name one with --std. Did you "
+                "f has no column 'sdt'; its columns are y, mean, std. Name one with "
+                "Columns(std=...). Did you "
                 "mean 'std'?"
             ),
         ),
@@ -132,21 +135,22 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             ["y", "mean", "Region"],
             {"group": "region"},
             (
-                "f has no column 'region'; its columns are y, mean, Region. Name one with --group. "
+                "f has no column 'region'; its columns are y, mean, Region. Name one with "
+                "Columns(group=...). "
                 "Did you mean 'Region'?"
             ),
         ),
         (
             ["y", "mean"],
             {"weight": "w"},
-            "f has no column 'w'; its columns are y, mean. Name one with --weight.",
+            "f has no column 'w'; its columns are y, mean. Name one with Columns(weight=...).",
         ),
         (
             ["y", "q0.5"],
             {},
             (
                 "f has one quantile, q0.5; expected at least two, because one says nothing of the "
-                "spread. A point forecast is --mean q0.5."
+                "spread. A point forecast is Columns(mean='q0.5')."
             ),
         ),
         (
@@ -154,7 +158,7 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {},
             (
                 "f has one draw, sample_3; expected at least two, because one says nothing of the "
-                "spread. A point forecast is --mean sample_3."
+                "spread. A point forecast is Columns(mean='sample_3')."
             ),
         ),
         (
@@ -184,7 +188,8 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             ["y", "mean", "q0.1", "q0.9"],
             {"mean": "mean", "quantile_columns": "q"},
             (
-                "the options name forecasts of several kinds (--mean: point, --quantile-columns: "
+                "the options name forecasts of several kinds (Columns(mean=...): point, "
+                "Columns(quantile_columns=...): "
                 "quantiles); expected one."
             ),
         ),
@@ -201,7 +206,7 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {},
             (
                 "f has no column 'y' with the outcomes; its columns are c0, c1, c2, c3, c4, c5, "
-                "c6, c7, c8, c9, ... (40 in all). Name one with --y."
+                "c6, c7, c8, c9, ... (40 in all). Name one with Columns(y=...)."
             ),
         ),
         (
@@ -209,7 +214,7 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             {},
             (
                 "f has no column 'y' with the outcomes; its columns are  y, mean. Name one with "
-                "--y. Did you mean --y ' y'?"
+                "Columns(y=...). Did you mean Columns(y=' y')?"
             ),
         ),
         (
@@ -234,8 +239,10 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             (
                 "f has no columns that look like a forecast; expected mean and std, or q0.05, "
                 "q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean alone. "
-                "Its columns are y, lower_90, upper_90. Name them with --mean and --std, "
-                "--quantile-columns or --sample-columns. lower_90, upper_90 look like "
+                "Its columns are y, lower_90, upper_90. Name them with Columns(mean=...) and "
+                "Columns(std=...), "
+                "Columns(quantile_columns=...) or Columns(sample_columns=...). lower_90, upper_90 "
+                "look like "
                 "percentages; rename to lower_0.9, upper_0.9."
             ),
         ),

@@ -396,7 +396,7 @@ def test_files_of_different_columns(tmp_path):
     parquet.write_table(text, tmp_path / "b.parquet")
     assert message_of(dd.read_parquet(tmp_path)) == (
         "partition 1, row 1 (index 0), column 'std': found 'wide'; expected a number. Mend or drop "
-        "that row."
+        "that row, or name another column if all rows are like it."
     )
 
 
@@ -481,6 +481,18 @@ def test_what_is_no_frame():
 # ---- warnings -----------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("here")
+def test_unknown_groups_are_counted_among_those_of_the_frame():
+    case = make_case("normal", n=60)
+    R = tl.Grouped().fit(case.y, case.dist, groups=case.groups)
+    rows = pd.DataFrame({"y": [1.0, 2.0], "mean": 0.0, "std": 1.0, "region": "mars"})
+    frame, columns = dd.from_pandas(rows, npartitions=2), Columns(group="region")
+    with pytest.warns(tl.CalibrationWarning, match="^1 of 1 groups were not there"):
+        tld.evaluate(frame, R, columns=columns)
+    with pytest.warns(tl.CalibrationWarning, match="^some groups were not there"):
+        tld.transform(R, frame, columns=columns).compute()
+
+
 def test_a_group_that_the_map_does_not_know(client):
     case = make_case("normal")
     known = case.groups != "south"
@@ -494,6 +506,7 @@ def test_a_group_that_the_map_does_not_know(client):
         G = recalibrated(R, case)
     expected = tl.evaluate(case.y, G)
     np.testing.assert_allclose(found.overall.crps, expected.crps, rtol=1e-12)
+    message = message.replace("1 of 3", "some")  # a partition does not know of the others
     with (
         dask.config.set(scheduler="synchronous"),
         pytest.warns(tl.CalibrationWarning, match=message),

@@ -168,3 +168,12 @@ def test_quantiles_that_cross_are_counted_over_the_file(tmp_path):
         "quantiles cross in 500 of 5,000 rows; those rows are sorted."
     ]
     assert result.overall == tl.evaluate(case.y, case.dist)
+
+
+def test_a_result_prints_as_plain_numbers(normal, tmp_path):
+    file = normal.write(tmp_path / "past.parquet")
+    columns = Columns(group="region", weight="weight")
+    R = tl.Grouped().fit(normal.y, normal.dist, groups=normal.groups)
+    result = evaluate_file(file, R, columns=columns)
+    assert "np." not in repr(result)
+    assert all(type(value) in (int, float) for value in vars(result.groups["south"]).values())

@@ -64,6 +64,50 @@ def test_many_scores_are_compressed_as_in_python(normal, tmp_path):
     assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).compress(500).to_json()
 
 
+def test_groups_keep_their_scores_however_many_there_are(monkeypatch, tmp_path):
+    monkeypatch.setattr(_fitting, "_KNOTS", 3000)
+    case = make_case("normal", n=12_000)
+    file = case.write(tmp_path / "past.parquet")
+    groups = np.arange(12_000) % 24  # of 500 rows
+    names = case.table.column_names
+    case.table = case.table.set_column(names.index("region"), "region", pa.array(groups))
+    many = case.write(tmp_path / "many.parquet")
+    columns = Columns(group="region")
+    R = fit_file(many, columns=columns)
+    assert R.compression_error_ == 0
+    assert R.to_json() == tl.Grouped().fit(case.y, case.dist, groups=groups).to_json()
+    # Few groups share what all may hold together; the pooled map has its own.
+    few = fit_file(file, columns=columns)
+    assert [len(scores.values) for scores in few._group_scores.values()] == [1000] * 3
+    assert few.compression_error_ < 2 / 1000
+    assert len(few.scores_.values) == 12_000
+    fewer = fit_file(file, columns=columns, max_knots=700)
+    assert [len(scores.values) for scores in fewer._group_scores.values()] == [700] * 3
+    assert len(fewer.scores_.values) == 700
+
+
+@pytest.mark.parametrize(
+    "sizes, whole, share",
+    [
+        ([5, 5, 5], 15, 5),
+        ([5, 5, 6], 15, 5),
+        ([1, 2, 30], 20, 17),
+        ([30, 1, 30], 21, 10),
+        ([7], 3, 3),
+        ([4, 4], 100, 4),
+    ],
+)
+def test_small_groups_leave_what_they_do_not_need(sizes, whole, share):
+    assert _fitting._share(sizes, whole) == share
+    assert sum(min(size, share) for size in sizes) <= whole
+
+
+def test_a_number_of_knots_that_is_none(normal, tmp_path):
+    file = normal.write(tmp_path / "past.csv")
+    with pytest.raises(ValueError, match="max_knots is 1; expected an integer of 2 or more"):
+        fit_file(file, max_knots=1)
+
+
 @pytest.fixture
 def small_states(monkeypatch):
     """Few rows are held as they are, and scores are rounded from a thousand on."""
@@ -183,7 +227,7 @@ def test_a_score_beyond_numbers_names_its_row(tmp_path):
     "recalibrator, columns, message",
     [
         (tl.Conditional(), {}, "is learned from features and cannot be fitted on a file"),
-        (tl.Grouped(), {}, "needs the column of the groups. Name it with --group."),
+        (tl.Grouped(), {}, "needs the column of the groups. Name it with Columns(group=...)."),
         (tl.Beta(), {"group": "region"}, "expected Grouped(Beta())."),
         (None, {"group": "id"}, "Is it a name of each row rather than of a group?"),
     ],

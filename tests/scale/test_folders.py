@@ -110,7 +110,30 @@ def test_files_that_are_left_out(normal, tmp_path):
     R = fit_file(folder)
     assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).to_json()
     assert apply_file(R, folder, tmp_path / "out") == 5000
-    assert names_in(tmp_path / "out") == ["part-0.parquet", "part-1.parquet"]
+    assert names_in(tmp_path / "out") == ["part-0.parquet", "part-1.parquet", "part-3.parquet"]
+
+
+def test_files_without_rows_are_written_without_rows(tmp_path):
+    none = {"y": pa.array([], pa.float64()), "note": pa.array([], pa.dictionary(pa.int8(), "str"))}
+    write(tmp_path / "new" / "a.parquet", **none)
+    write(tmp_path / "new" / "b.parquet", **GOOD)
+    write(tmp_path / "new" / "day=2" / "c.parquet", **none)
+    assert apply_file(a_map(), tmp_path / "new", tmp_path / "out") == 3
+    for name in ("a.parquet", "day=2/c.parquet"):
+        before, after = (
+            parquet.ParquetFile(tmp_path / folder / name).read() for folder in ("new", "out")
+        )
+        assert after.num_rows == 0
+        assert after.schema.names == ["y", "note", "lower_0.9", "upper_0.9"]
+        assert after.schema.types == [*before.schema.types, pa.float64(), pa.float64()]
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a.csv").write_text("mean,std\n")
+    (tmp_path / "text" / "b.csv").write_text("mean,std\n1,2\n")
+    apply_file(a_map(), tmp_path / "text", tmp_path / "csv", quantiles=[0.5])
+    assert (tmp_path / "csv" / "a.csv").read_text() == "mean,std,q0.5\n"
+    # Its columns are looked at as those of the others are.
+    write(tmp_path / "new" / "d.parquet", **none, **{"lower_0.9": pa.array([], pa.float64())})
+    assert "d.parquet has a column 'lower_0.9' already" in refused(tmp_path / "new", tmp_path / "o")
 
 
 def test_text_files_without_rows_are_left_out(tmp_path):
@@ -281,6 +304,19 @@ def test_groups_that_the_map_does_not_know_are_named_once(normal, n_jobs, tmp_pa
     )
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_unknown_groups_are_counted_among_those_of_the_data(n_jobs, tmp_path):
+    case = make_case("normal", n=300)
+    R = tl.Grouped().fit(case.y, case.dist, groups=case.groups)
+    for i, name in enumerate(["mars", "mars", "north"]):
+        write(tmp_path / "new" / f"{i}.parquet", **GOOD, region=[name] * 3)
+    columns, text = Columns(group="region"), "were not there when the map was fitted"
+    with pytest.warns(tl.CalibrationWarning, match=f"^1 of 2 groups {text}"):
+        apply_file(R, tmp_path / "new", tmp_path / "out", columns=columns, n_jobs=n_jobs)
+    with pytest.warns(tl.CalibrationWarning, match=f"^1 of 1 groups {text}"):
+        evaluate_file(tmp_path / "new" / "[01].parquet", R, columns=columns, n_jobs=n_jobs)
+
+
 def test_crossing_quantiles_are_counted_over_the_folder(tmp_path):
     for i in range(3):
         columns = {"y": [1.0, 2.0], "q0.1": [1.0, 0.0], "q0.9": [0.0, 3.0]}
@@ -317,24 +353,23 @@ def test_folders_that_are_not_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("precious")
     before = everything(tmp_path)
     assert refused("new", "old") == (
-        "old is there already. Replace it with --force, or name another folder."
+        "old is there already. Replace it with force=True, or name another folder."
     )
     assert refused("new", "mine", force=True) == (
-        "mine holds .notes, which --force would delete; expected nothing but files of forecasts. "
-        "Name another folder."
+        "mine holds .notes, which would be deleted; expected nothing but files that are written "
+        "anew. Delete it yourself, or name another folder."
     )
     for name in ("out.parquet", "file"):
         assert refused("new", name) == (
             f"{name} is the name of a file, but what becomes of several files is a folder. Name a "
-            f"folder with -o."
+            f"folder with out."
         )
     assert refused("new", "nowhere/out") == (
         "cannot write nowhere/out: there is no folder nowhere. Make it first."
     )
     write(tmp_path / "all" / "new" / "a.parquet", **GOOD)
-    write(tmp_path / "all" / "b.parquet", **GOOD)
     assert refused("all/new", "all", force=True) == (
-        "all/new/a.parquet lies in all, which would be replaced. Name another folder with -o."
+        "all/new/a.parquet lies in all, which would be replaced. Name another folder with out."
     )
     assert refused(["new/a.parquet", "old/a.parquet"], "out") == (
         "new/a.parquet and old/a.parquet would both be written to a.parquet; expected files of "
@@ -343,14 +378,81 @@ def test_folders_that_are_not_written(tmp_path, monkeypatch):
     assert [p for p in everything(tmp_path) if not p.startswith("all")] == before
 
 
-def test_a_folder_is_replaced_if_forced_even_by_itself(tmp_path):
+def test_only_what_was_written_before_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     write(tmp_path / "new" / "a.parquet", **GOOD)
-    write(tmp_path / "out" / "gone.parquet", **GOOD)
-    apply_file(a_map(), tmp_path / "new", tmp_path / "out", force=True)
-    assert names_in(tmp_path / "out") == ["a.parquet"]
-    apply_file(a_map(), tmp_path / "new", tmp_path / "new", force=True)
-    assert "lower_0.9" in parquet.read_table(tmp_path / "new" / "a.parquet").column_names
-    assert names_in(tmp_path) == ["new", "out"]
+    write(tmp_path / "new" / "day=2" / "b.parquet", **GOOD)
+    apply_file(a_map(), "new", "out", quantiles=[0.5])
+    apply_file(a_map(), "new", "out", force=True)
+    assert "lower_0.9" in parquet.read_table("out/a.parquet").column_names
+    # Forecasts of another data set are not ours to delete.
+    write(tmp_path / "out" / "day=2" / "other.parquet", **GOOD)
+    before = everything(tmp_path)
+    assert refused("new", "out", force=True) == (
+        "out holds day=2/other.parquet, which would be deleted; expected nothing but files that "
+        "are written anew. Delete it yourself, or name another folder."
+    )
+    assert everything(tmp_path) == before
+
+
+def test_a_file_that_comes_while_a_folder_is_made_is_not_deleted(tmp_path):
+    write(tmp_path / "new" / "a.parquet", **GOOD)
+    (tmp_path / "out").mkdir()
+
+    def interfere(rows, share):
+        (tmp_path / "out" / "mine.parquet").write_text("precious")
+
+    with pytest.raises(FileError, match=r"holds mine\.parquet, which would be deleted"):
+        apply_file(
+            a_map(), tmp_path / "new", tmp_path / "out", force=True, n_jobs=1, progress=interfere
+        )
+    assert everything(tmp_path) == ["new", "new/a.parquet", "out", "out/mine.parquet"]
+
+
+def test_an_empty_folder_is_one_to_write_to(tmp_path):
+    write(tmp_path / "new" / "a.parquet", **GOOD)
+    (tmp_path / "out" / "empty").mkdir(parents=True)
+    apply_file(a_map(), tmp_path / "new", tmp_path / "out")
+    assert everything(tmp_path / "out") == ["a.parquet"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("given", ["new", "new/*.parquet", "**/*.parquet"])
+def test_a_folder_is_not_replaced_by_itself(given, force, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "new" / "a.parquet", **GOOD)
+    assert refused(given, "new", force=force) == (
+        "new/a.parquet lies in new, which would be replaced. Name another folder with out."
+    )
+    (tmp_path / "link").symlink_to("new")
+    message = "a.parquet lies in link, which would be replaced. Name another folder with out."
+    assert refused("new", "link", force=force) == f"new/{message}"
+    assert everything(tmp_path) == ["link", "new", "new/a.parquet"]
+
+
+def test_what_is_written_is_not_read_the_next_time(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "new" / "day1" / "a.parquet", **GOOD)
+    cases = ["new", "new/**/*.parquet", "new/*/a.parquet", "new/*/*.parquet", ["new/*/*.parquet"]]
+    for given in cases:
+        (named,) = given if isinstance(given, list) else [given]
+        assert refused(given, "new/out") == (
+            f"new/out lies in {named}, and would be read with it the next time. Name a folder "
+            f"elsewhere with out."
+        )
+    # A pattern that does not reach it is no hindrance.
+    assert apply_file(a_map(), "new/day*/*.parquet", "new/out") == 3
+    assert apply_file(a_map(), "new/day1/*.parquet", "new/day1/out") == 3
+
+
+def test_what_a_link_leads_to_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "out" / "a.parquet", **GOOD)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "a.parquet").symlink_to(tmp_path / "out" / "a.parquet")
+    assert refused("new", "out", force=True) == (
+        "new/a.parquet lies in out, which would be replaced. Name another folder with out."
+    )
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -359,7 +461,7 @@ def test_an_error_in_one_file_leaves_no_folder(n_jobs, tmp_path, monkeypatch):
     for i in range(4):
         write(tmp_path / "new" / f"{i}.parquet", **GOOD)
     write(tmp_path / "new" / "2.parquet", **(GOOD | {"std": [1.0, -1.0, 1.0]}))
-    write(tmp_path / "out" / "old.parquet", **GOOD)
+    write(tmp_path / "out" / "3.parquet", **GOOD)
     assert refused("new", "out", n_jobs=n_jobs, force=True) == (
         "new/2.parquet, row 2, column 'std': found -1; expected a number above 0. A standard "
         "deviation is never negative; is this the logarithm of one?"
@@ -367,7 +469,7 @@ def test_an_error_in_one_file_leaves_no_folder(n_jobs, tmp_path, monkeypatch):
     assert everything(tmp_path) == [
         "new",
         *(f"new/{i}.parquet" for i in range(4)),
-        *("out", "out/old.parquet"),
+        *("out", "out/3.parquet"),
     ]
 
 
@@ -390,7 +492,7 @@ def test_a_column_that_one_file_has_already(tmp_path, monkeypatch):
     write(tmp_path / "new" / "b.parquet", **GOOD, q0=[1, 2, 3], **{"lower_0.9": ["x"] * 3})
     assert refused("new", "out", columns=Columns(kind="normal")) == (
         "new/b.parquet has a column 'lower_0.9' already, which would be written. Give the new "
-        "columns other names: --prefix recalibrated_."
+        "columns other names: prefix='recalibrated_'."
     )
 
 
@@ -432,7 +534,7 @@ def test_a_column_that_one_file_has_already(tmp_path, monkeypatch):
             {"y": [1.0], "mean": [1.0], "std": [1.0], "q0.1": [0.0], "q0.9": [2.0]},
             (
                 "f/b.parquet holds forecasts of several kinds: normal (mean, std); quantiles "
-                "(q0.1, q0.9). Choose one: --kind normal or --kind quantiles."
+                "(q0.1, q0.9). Choose one: Columns(kind='normal') or Columns(kind='quantiles')."
             ),
         ),
         (
@@ -468,7 +570,7 @@ def test_a_forecast_that_only_later_files_have(tmp_path, monkeypatch):
     write(tmp_path / "f" / "b.parquet", **GOOD)
     assert refused("f") == (
         "f/b.parquet has a column 'std' to use, which f/a.parquet has not; expected the same "
-        "columns in every file. Choose the forecast with --kind."
+        "columns in every file. Choose the forecast with Columns(kind=...)."
     )
     assert fit_file("f", columns=Columns(kind="point")).scores_.total == 4
 

@@ -194,7 +194,8 @@ def test_a_bad_value(frame_of):
     frame = frame_of(table, cuts=[0, 50])
     message = (
         "partition 1, row 8, column 'std': found 0; expected a number above 0. A forecast without "
-        "spread is a point forecast (--kind point); otherwise add the noise that it leaves out."
+        "spread is a point forecast (Columns(kind='point')); otherwise add the noise that it "
+        "leaves out."
     )
     assert message_of(frame) == message
     assert message_of(frame, do=tls.evaluate) == message

@@ -171,6 +171,15 @@ def test_a_day_after_a_gap_is_a_later_step_of_a_path():
     np.testing.assert_array_equal(P.normal(leads).loc[7], P.values[7, :, 5].mean())
 
 
+def test_forecasts_from_one_origin_are_those_of_each_lead():
+    P = Paths(
+        np.arange(24.0).reshape(2, 3, 4), np.zeros((2, 4), dtype="M8[D]"), np.array(["a", "b"])
+    )
+    assert len(P.ahead(1)) == P.horizon == 4
+    for lead in range(1, 5):
+        np.testing.assert_array_equal(P.ahead(1).draws[lead - 1], P.at(lead).draws[1])
+
+
 def test_leads_are_checked():
     P = Paths(np.zeros((2, 3, 4)), np.zeros((2, 4), "M8[D]"), np.zeros(2))
     assert repr(P) == "Paths(2 rows, 3 paths, 4 steps ahead)"

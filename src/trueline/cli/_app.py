@@ -20,7 +20,8 @@ app = typer.Typer(
         "Make the uncertainty of forecasts true: a 90% interval that holds 90% of the time.\n\n"
         "Files are CSV, TSV, Parquet or Arrow, of any size. Outcomes are in column y; forecasts in "
         "mean and std, in quantiles q0.05, q0.5, ..., in lower_0.9 and upper_0.9, in sample_0, "
-        "sample_1, ..., or in mean alone. Options name other columns.\n\n"
+        "sample_1, ..., or in mean alone. Options name other columns. A folder is read as one "
+        "file, and so are the files of a pattern, which needs quotes: '2024-*.parquet'.\n\n"
         "\b\n"
         "  trueline evaluate past.csv                  do the intervals hold?\n"
         "  trueline fit past.csv -o map.json           learn from the past what to mend\n"
@@ -56,7 +57,7 @@ class Kind(StrEnum):
 
 
 # What several commands take.
-File = Annotated[Path, typer.Argument(metavar="FILE", help="File or folder of forecasts.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes.")]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
 Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; else y.")]
 Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; else mean or prediction.")]
@@ -141,7 +142,10 @@ def evaluate(
 @command
 def fit(
     file: File,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="MAP", help="JSON file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="MAP", help="File to write: .json, or .bin for less."),
+    ],
     method: MethodOption = Method.isotonic,
     group: Group = None,
     weight: Weight = None,
@@ -153,6 +157,15 @@ def fit(
     kind: KindOption = None,
     separator: Separator = None,
     decimal: Decimal = None,
+    max_knots: Annotated[
+        int,
+        typer.Option(
+            min=2,
+            metavar="NUMBER",
+            help="Scores to keep. With 100,000 ranks are off by about 1e-5; more make a larger "
+            "map.",
+        ),
+    ] = 100_000,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -165,7 +178,7 @@ def fit(
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
     text = _commands.Text(separator, decimal)
-    _commands.fit(file, out, method.value, columns, text, force, json)
+    _commands.fit(file, out, method.value, columns, text, max_knots, force, json)
 
 
 @app.command(short_help="Write new forecasts with intervals that hold.")
@@ -285,9 +298,11 @@ def demo(
 ) -> None:
     """Recalibrate an over-confident model, before and after."""
     from trueline import demo as demonstration
+    from trueline.scale._errors import shell_words
     from trueline.scale._sink import check_writable
 
-    check_writable(out, force=force)
+    with shell_words():
+        check_writable(out, force=force)
     demonstration.main(out)
 
 

@@ -24,16 +24,25 @@ from trueline.recalibration._abstract import Pooled
 from trueline.scale import Columns, FileError
 from trueline.scale._apply import apply_source
 from trueline.scale._columns import Layout, find_in
-from trueline.scale._errors import cannot_write, count, did_you_mean, listed, pyarrow
+from trueline.scale._errors import (
+    cannot_write,
+    count,
+    did_you_mean,
+    listed,
+    pyarrow,
+    shell_words,
+)
 from trueline.scale._evaluate import evaluate_source
 from trueline.scale._fit import fit_source
 from trueline.scale._folder import is_file, open_source
 from trueline.scale._once import warn
 from trueline.scale._sample import Sample, sample_source
-from trueline.scale._sink import check_folder, check_writable
+from trueline.scale._sink import check_writable
 from trueline.scale._source import Source, known_ending
 from trueline.scale._transform import Transformer
 
+# What files of maps end in.
+_MAPS = (".json", ".bin")
 # With fewer rows, half of them would teach and judge nothing.
 _FEWEST_ROWS = 20
 
@@ -64,6 +73,7 @@ class Page(NamedTuple):
     random_state: int
 
 
+@shell_words()
 def evaluate(
     file: Path,
     map_file: Path | None,
@@ -95,29 +105,37 @@ def evaluate(
     tell_notes(found)
 
 
+@shell_words()
 def fit(
     file: Path,
     out: Path,
     method: str,
     columns: Columns,
     text: Text,
+    max_knots: int,
     force: bool,
     json: bool,
 ) -> None:
     """Fit a map on a file and write it."""
-    if out.suffix.lower() != ".json":
-        raise FileError(f"a map is written as JSON; expected -o to end in .json, not {out.name}.")
+    if out.suffix.lower() not in _MAPS:
+        raise FileError(
+            f"a map is written as JSON or as bytes; expected -o to end in .json or .bin, not "
+            f"{out.name}."
+        )
     check_writable(out, force=force)
     source, layout = _open(file, text, columns)
     with notes() as found, progress(f"fitting on {file.name}") as told:
-        recalibrator = fit_source(
-            source, layout, _recalibrator(method, layout.group), progress=told
-        )
+        chosen = _recalibrator(method, layout.group)
+        recalibrator = fit_source(source, layout, chosen, max_knots=max_knots, progress=told)
         few = supported(recalibrator, source.rows)
         if few is not None:
             warn(few)
     try:
-        recalibrator.to_json(out)
+        _ = (
+            recalibrator.to_bytes(out)
+            if out.suffix.lower() == ".bin"
+            else recalibrator.to_json(out)
+        )
     except OSError as error:
         raise cannot_write(out, error) from None
     rows = source.rows
@@ -146,6 +164,7 @@ def fit(
     tell_notes(found)
 
 
+@shell_words()
 def apply(
     map_file: Path,
     file: Path,
@@ -157,7 +176,7 @@ def apply(
     json: bool,
 ) -> None:
     """Apply a map to a file and write another."""
-    if file.suffix.lower() == ".json" and map_file.suffix.lower() != ".json":
+    if file.suffix.lower() in _MAPS and map_file.suffix.lower() not in _MAPS:
         raise FileError(
             f"{file} looks like a map and {map_file} like forecasts; expected the map first: "
             f"trueline apply {file} {map_file} -o {out}."
@@ -167,8 +186,6 @@ def apply(
     if is_file(file):
         known_ending(out, writing=True)
         check_writable(out, force=force)
-    else:
-        check_folder(out, force=force)
     recalibrator = _load(map_file)
     source, layout = _open(file, text, columns, y=False)
     _refuse_groups(recalibrator, layout, map_file)
@@ -194,6 +211,7 @@ def apply(
     tell_notes(found)
 
 
+@shell_words()
 def report(
     file: Path,
     map_file: Path | None,
@@ -356,8 +374,9 @@ def _load(map_file: Path) -> Recalibrator:
     try:
         return load(map_file)
     except FileNotFoundError:
-        beside = map_file.parent.glob("*.json") if map_file.parent.is_dir() else []
-        hint = did_you_mean(map_file.name, [path.name for path in beside])
+        beside = map_file.parent.iterdir() if map_file.parent.is_dir() else ()
+        maps = [path.name for path in beside if path.suffix.lower() in _MAPS]
+        hint = did_you_mean(map_file.name, maps)
         raise FileError(f"there is no map {map_file}. Make one with trueline fit.{hint}") from None
     except OSError as error:
         raise FileError(f"cannot read {map_file}: {error.strerror}.") from None

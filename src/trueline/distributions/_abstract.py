@@ -177,7 +177,10 @@ class Distribution(ABC):
     def __getitem__(self, rows: Any) -> Distribution:
         """Return some of the rows: an integer, a slice, a mask or an array of indices."""
         try:
-            index = np.arange(len(self))[rows]
+            if isinstance(rows, slice):  # which costs what it selects, however many rows there are
+                index = np.arange(*rows.indices(len(self)))
+            else:
+                index = np.arange(len(self))[rows]
         except IndexError as error:
             raise IndexError(f"rows of a {self!r} cannot be selected: {error}.") from None
         if np.ndim(index) > 1 or np.size(index) == 0:
@@ -331,8 +334,9 @@ class Distribution(ABC):
         if a.min() < low * _ROUNDING or 1.0 - a.max() < (1.0 - high) * _ROUNDING:
             worst = float(a.max() if a.max() - high > low - a.min() else a.min())
             warnings.warn(
-                f"level {worst:.6g} lies outside {low:.6g} to {high:.6g}, which the calibration "
-                f"rows support: the quantile is read off the extrapolated tail. "
+                # The same words whatever the rows: of a stream they are told once, not at each row.
+                f"level {worst:.6g} lies outside those that the calibration rows support: the "
+                f"quantile is read off the extrapolated tail. "
                 f"Fit on at least {_rows_needed(worst)} rows.",
                 CalibrationWarning,
                 stacklevel=2,
@@ -380,8 +384,8 @@ class Distribution(ABC):
         if tail < max(low, 1.0 - high) * _ROUNDING:
             warnings.warn(
                 f"a {1.0 - 2.0 * tail:.6g} interval needs levels {tail:.6g} to {1.0 - tail:.6g}, "
-                f"but the calibration rows support {low:.6g} to {high:.6g}: its ends are read "
-                f"off the extrapolated tails. Fit on at least {_rows_needed(tail)} rows.",
+                f"which the calibration rows do not support: its ends are read off the "
+                f"extrapolated tails. Fit on at least {_rows_needed(tail)} rows.",
                 CalibrationWarning,
                 stacklevel=2,
             )

@@ -82,7 +82,7 @@ class Recalibrator(ABC):
 
     @property
     def compression_error_(self) -> float:
-        """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+        """Largest change of the map's empirical CDF by compression; 0 without any."""
         self._check_fitted()
         return 0.0
 
@@ -94,10 +94,10 @@ class Recalibrator(ABC):
         """Take what was learned from checked JSON types."""
         raise self._refusal("come from JSON")
 
-    def _refusal(self, what: str) -> NotImplementedError:
-        """What a class of one's own cannot do unless it says how."""
+    def _refusal(self, what: str, why: str = "") -> NotImplementedError:
+        """What a class cannot do unless it says how, and why it cannot."""
         self._check_fitted()
-        return NotImplementedError(f"{type(self).__name__} does not {what}.")
+        return NotImplementedError(f"{type(self).__name__} does not {what}{why and ': '}{why}.")
 
     @abstractmethod
     def _is_fitted(self) -> bool: ...
@@ -137,12 +137,18 @@ class Recalibrator(ABC):
         self._check_fitted()
         return dump(self, path)
 
-    def to_bytes(self) -> bytes:
-        """Return the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
+    def to_bytes(self, path: str | os.PathLike[str] | None = None) -> bytes:
+        """Write the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write. It appears whole or not at all.
 
         Returns
         -------
         bytes
+            What is in the file.
 
         Examples
         --------
@@ -154,7 +160,7 @@ class Recalibrator(ABC):
         from trueline.recalibration._persistence import dump_bytes
 
         self._check_fitted()
-        return dump_bytes(self)
+        return dump_bytes(self, path)
 
     @classmethod
     def _param_names(cls) -> list[str]:
@@ -440,7 +446,11 @@ class Pooled(Recalibrator):
 
     @property
     def compression_error_(self) -> float:
-        """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+        """Largest change of the map's empirical CDF by compression; 0 without any.
+
+        Rounding is not in it: where ``partial_fit`` has met more than 2^20 distinct scores it
+        moves each by a share of at most 2^-17 (7.6e-6) of itself, and no score past another.
+        """
         self._check_fitted()
         return self.scores_.error
 

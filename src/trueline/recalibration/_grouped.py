@@ -334,7 +334,10 @@ class Grouped(Recalibrator):
 
     @property
     def compression_error_(self) -> float:
-        """Largest change of a group's empirical CDF by compression; 0 for an exact state."""
+        """Largest change of a group's empirical CDF by compression; 0 without any.
+
+        Rounding is not in it, see `Isotonic.compression_error_`.
+        """
         self._check_fitted()
         return max(s.error for s in [self.scores_, *self._group_scores.values()])
 

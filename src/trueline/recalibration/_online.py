@@ -373,7 +373,7 @@ class Online(Recalibrator):
 
     @property
     def compression_error_(self) -> float:
-        """Largest change of the map's empirical CDF by compression; 0 for an exact state."""
+        """0: nothing is compressed. Without a window or half-life scores may be rounded."""
         return self.scores_.error
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
@@ -396,6 +396,29 @@ class Online(Recalibrator):
         return dist._recalibrate(self.law_)
 
     # ---- manners ---------------------------------------------------------------------
+
+    def merge(self, other: Self) -> Self:
+        """Raise: what an `Online` remembers depends on the order of rows, and two have none.
+
+        Maps of the same rows without an order merge: those of `Isotonic` and others.
+        """
+        raise self._refusal(
+            "merge",
+            "what it remembers, its levels and its alarm depend on the order of rows, which two "
+            "streams do not have. Merge maps of the same rows instead: those of Isotonic, fitted "
+            "or by partial_fit, are the same in any order",
+        )
+
+    def compress(self, max_knots: int) -> Self:
+        """Raise: its memory is bounded already, by `window` or `half_life` to any size.
+
+        What it knows now compresses as a map that learns no more: ``Isotonic().fit(...)``.
+        """
+        raise self._refusal(
+            "compress",
+            "it needs its rows to go on. A window or a half_life keeps fewer of them; fit "
+            "Isotonic for a map that learns no more, and compress that",
+        )
 
     def _is_fitted(self) -> bool:
         return hasattr(self, "_memory")

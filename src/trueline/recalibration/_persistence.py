@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trueline._files import write_text
+from trueline._files import whole_file, write_text
 from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._auto import Auto
@@ -42,9 +42,13 @@ def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str
     return text
 
 
-def dump_bytes(recalibrator: Recalibrator) -> bytes:
-    """Return a fitted recalibrator as bytes; see `Recalibrator.to_bytes`."""
-    return encode(_document(recalibrator))
+def dump_bytes(recalibrator: Recalibrator, path: str | os.PathLike[str] | None = None) -> bytes:
+    """Write a fitted recalibrator as bytes; see `Recalibrator.to_bytes`."""
+    data = encode(_document(recalibrator))
+    if path is not None:
+        with whole_file(Path(path)) as file:
+            file.write(data)
+    return data
 
 
 def _document(recalibrator: Recalibrator) -> dict[str, Any]:
@@ -102,6 +106,9 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
     try:
         if data.startswith(MAGIC):
             return _restore(decode(data, _parse, _expect, max_bytes))
+        if writer == "to_bytes":
+            json_text = data.lstrip().startswith(b"{")
+            _expect(json_text, "it does not start as such bytes do" if data else "it is empty")
         return _restore(_parse(data))
     except _InvalidMapError as error:
         fault = str(error)

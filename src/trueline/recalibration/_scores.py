@@ -43,6 +43,13 @@ class Scores(ABC):
     error: float
     rounded: bool
 
+    def __repr__(self) -> str:
+        """Return what is known of it in a line; the scores themselves are in ``values``."""
+        rounded = ", rounded" if self.rounded else ""
+        off = f", error {self.error:.2g}" if self.error else ""
+        rows = f"{len(self.values)} values of {self.total:.15g} rows"
+        return f"<{type(self).__name__} {self.kind} scores: {rows}{rounded}{off}>"
+
     @property
     @abstractmethod
     def total(self) -> float:

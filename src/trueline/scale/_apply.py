@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from trueline._validation import levels as check_levels
+from trueline._validation import FloatArray, levels as check_levels
 from trueline.distributions import Distribution
 from trueline.recalibration import Recalibrator
 from trueline.scale._arrays import to_arrow
 from trueline.scale._chunks import Progress, conclude, read_chunks
-from trueline.scale._columns import Columns, Layout, find_in
-from trueline.scale._errors import FileError, pyarrow
+from trueline.scale._columns import Columns, Layout, check_columns, find_in
+from trueline.scale._errors import FileError, option, pyarrow
 from trueline.scale._folder import Folder, Paths, open_source
 from trueline.scale._jobs import check_jobs, work_on
 from trueline.scale._once import each_warning_once
 from trueline.scale._sink import open_sink, whole_folder
-from trueline.scale._source import SEPARATORS, Source, known_ending, no_rows
+from trueline.scale._source import SEPARATORS, File, Source, known_ending, no_rows
 from trueline.scale._transform import Transformer
 from trueline.scale._types import ColumnTypes, WiderTypeError
 
@@ -33,8 +33,8 @@ def apply_file(
     columns: Columns | None = None,
     separator: str | None = None,
     decimal: str | None = None,
-    coverage: Sequence[float] = (),
-    quantiles: Sequence[float] = (),
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
     moments: bool = False,
     prefix: str = "",
     force: bool = False,
@@ -43,7 +43,8 @@ def apply_file(
 ) -> int:
     r"""Write the rows of a file with recalibrated intervals or quantiles beside them.
 
-    Of a folder each file is written, under its name, to a folder. Memory is constant. The output
+    Of a folder each file is written, under its name, to a folder; one without rows is written
+    without rows. Memory is constant. The output
     has the columns of the input, as they are, and behind them ``lower_0.9`` and ``upper_0.9`` for
     each coverage, ``q0.05`` for each quantile, and ``recalibrated_mean`` and ``recalibrated_std``
     if asked for. It appears whole or not at all. The values are those of
@@ -58,23 +59,25 @@ def apply_file(
         What to read: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; a folder of such
         files, a pattern such as ``"2024-*.parquet"``, or several of these.
     out : path
-        The file to write, or the folder where several files are read.
+        The file to write, or the folder where several files are read: not one that holds what is
+        read, nor one in it.
     columns : Columns, optional
         Names of columns, where they are not those of the conventions. Outcomes are not needed.
     separator : str, optional
         Between the columns of a text file that is read.
     decimal : {".", ","}, optional
         Before the decimals of its numbers; by default a point.
-    coverage : sequence of float, optional
+    coverage : float or sequence of float, optional
         Probabilities of central intervals; 0.9 where neither quantiles nor moments are asked for.
-    quantiles : sequence of float, optional
+    quantiles : float or sequence of float, optional
         Levels.
     moments : bool, default False
         Whether to write the recalibrated mean and standard deviation.
     prefix : str, default ""
         What the names of the new columns start with.
     force : bool, default False
-        Whether to replace a file, or a folder of such files, that is there.
+        Whether to replace a file that is there. A folder is replaced if it holds nothing but files
+        that are written anew, as after an earlier call; other files are never deleted.
     n_jobs : int, optional
         Threads that write the files of a folder; by default one a core, but two at most.
     progress : callable, optional
@@ -102,7 +105,7 @@ def apply_file(
     <BLANKLINE>
     """
     source = open_source(path, separator, decimal)
-    layout = find_in(source, columns or Columns(), y=False)
+    layout = find_in(source, check_columns(columns), y=False)
     return apply_source(
         recalibrator,
         source,
@@ -129,8 +132,8 @@ def apply_source(
     out: str | os.PathLike[str],
     *,
     map_name: object = "the map",
-    coverage: Sequence[float] = (),
-    quantiles: Sequence[float] = (),
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
     moments: bool = False,
     prefix: str = "",
     force: bool = False,
@@ -141,7 +144,8 @@ def apply_source(
     target = Path(out)
     jobs = check_jobs(n_jobs)
     added = Added(coverage, quantiles, moments, prefix)
-    for file in source.files:
+    files = [*source.files, *(source.empty if isinstance(source, Folder) else ())]
+    for file in files:
         added.check(file)
     transform = Transformer(recalibrator, layout, source, map_name)
 
@@ -167,42 +171,60 @@ def apply_source(
         if not isinstance(source, Folder):
             mends = [write(source, target, progress)]
         else:
-            files = source.files
             _check_apart(target, source)
-            with whole_folder(target, force=force) as folder:
-                paths = _paths_in(folder, source)
+            names = _names_of(files)
+            with whole_folder(target, names, force=force) as folder:
+                paths = [folder / name for name in names]
+                for path in paths:
+                    path.parent.mkdir(parents=True, exist_ok=True)
                 mends = list(
-                    work_on(files, lambda i, told: write(files[i], paths[i], told), jobs, progress)
+                    work_on(
+                        source.files,
+                        lambda i, told: write(source.files[i], paths[i], told),
+                        jobs,
+                        progress,
+                    )
                 )
-            source.count(files)
+                for file, path in zip(source.empty, paths[len(source.files) :], strict=True):
+                    with open_sink(path, force=False) as sink:
+                        sink.write(added.to_none(file.header()))
+            source.count(source.files)
         conclude(source, layout)
         transform.finish(mends)
     return source.rows
 
 
-def _check_apart(out: Path, source: Source) -> None:
-    """Raise if a folder would be replaced that holds more than what is read."""
+def _check_apart(out: Path, source: Folder) -> None:
+    """Raise if what is read would be replaced, or what is written be read the next time."""
+    whole = out.resolve()
     for file in source.files:
-        if out.resolve() in file.path.resolve().parents and out.resolve() != source.path.resolve():
-            raise FileError(
-                f"{file.path} lies in {out}, which would be replaced. Name another folder with -o."
-            )
+        # A link, and what it leads to.
+        for path in (file.path.parent.resolve() / file.path.name, file.path.resolve()):
+            if whole in path.parents:
+                raise FileError(
+                    f"{file.path} lies in {out}, which would be replaced. Name another folder "
+                    f"with {option('out')}."
+                )
+    if any(source.reads(whole / file.within) for file in source.files):
+        raise FileError(
+            f"{out} lies in {source.path}, and would be read with it the next time. Name a folder "
+            f"elsewhere with {option('out')}."
+        )
 
 
-def _paths_in(folder: Path, source: Source) -> list[Path]:
+def _names_of(files: Sequence[File]) -> list[Path]:
     """Where in a folder to write what is made of each file."""
-    paths: dict[Path, Path] = {}
-    for file in source.files:
+    names: dict[Path, Path] = {}
+    for file in files:
         packed = known_ending(file.path)[1] is not None
-        path = folder / (file.within.with_suffix("") if packed else file.within)
-        if path in paths:
+        name = file.within.with_suffix("") if packed else file.within
+        if name in names:
             raise FileError(
-                f"{paths[path]} and {file.path} would both be written to {file.within}; expected "
+                f"{names[name]} and {file.path} would both be written to {file.within}; expected "
                 f"files of different names. Rename one."
             )
-        paths[path] = file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-    return list(paths)
+        names[name] = file.path
+    return list(names)
 
 
 class Added:
@@ -210,15 +232,15 @@ class Added:
 
     def __init__(
         self,
-        coverage: Sequence[float],
-        quantiles: Sequence[float],
+        coverage: float | Sequence[float],
+        quantiles: float | Sequence[float],
         moments: bool,
         prefix: str,
     ) -> None:
-        if not (len(coverage) or len(quantiles) or moments):
-            coverage = (0.9,)
         self.coverage = _distinct(coverage, "coverage")
         self.quantiles = _distinct(quantiles, "quantiles")
+        if not (self.coverage.size or self.quantiles.size or moments):
+            self.coverage = np.array([0.9])
         self.moments = moments
         ends = [f"{end}_{c:.12g}" for c in self.coverage for end in ("lower", "upper")]
         levels = [f"q{q:.12g}" for q in self.quantiles]
@@ -231,7 +253,7 @@ class Added:
         if there:
             raise FileError(
                 f"{source.path} has a column {there[0]!r} already, which would be written. Give "
-                f"the new columns other names: --prefix recalibrated_."
+                f"the new columns other names: {option('prefix', 'recalibrated_')}."
             )
 
     def to(self, table: Any, dist: Distribution) -> Any:
@@ -244,11 +266,19 @@ class Added:
             columns += list(dist.ppf(self.quantiles).T)
         if self.moments:
             columns += [dist.mean(), dist.std()]
+        return self._with(table, columns)
+
+    def to_none(self, table: Any) -> Any:
+        """Return a table without rows with the columns at its end."""
+        return self._with(table, [np.empty(0)] * len(self.names))
+
+    def _with(self, table: Any, columns: Sequence[FloatArray]) -> Any:
         for name, column in zip(self.names, columns, strict=True):
             table = table.append_column(name, pyarrow().chunked_array([to_arrow(column)]))
         return table
 
 
-def _distinct(given: Sequence[float], name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Check levels, which may be none; each once, in the order given."""
-    return check_levels(list(dict.fromkeys(given)), name) if len(given) else np.empty(0)
+def _distinct(given: float | Sequence[float], name: str) -> FloatArray:
+    """Check levels, which may be none or one; each once, in the order given."""
+    several = list(dict.fromkeys([given] if np.ndim(given) == 0 else given))  # type: ignore[arg-type]
+    return check_levels(several, name) if several else np.empty(0)

@@ -15,7 +15,7 @@ from trueline.distributions import Distribution
 from trueline.scale._arrays import to_numpy
 from trueline.scale._columns import Layout
 from trueline.scale._decimals import COMMA, decimal_points, with_point
-from trueline.scale._errors import FileError, pyarrow
+from trueline.scale._errors import FileError, option, pyarrow
 from trueline.scale._once import warn
 from trueline.scale._source import File, Source, no_rows
 
@@ -69,6 +69,7 @@ def read_chunks(
     layout: Layout,
     *,
     whole: bool = False,
+    groups: int = 0,
     progress: Progress | None = None,
 ) -> Iterator[Chunk]:
     """Read a file chunk by chunk, or those of a folder, and check every value that is used.
@@ -79,6 +80,8 @@ def read_chunks(
     layout : Layout
     whole : bool, default False
         Whether the tables hold all columns, or only those that are used.
+    groups : int, default 0
+        How many groups are worked on in turn: of many, chunks are larger.
     progress : callable, optional
         Is told the rows so far and the share of them all.
 
@@ -90,7 +93,7 @@ def read_chunks(
     source.rows = source.crossing = before = 0
     for file in source.files:
         start = 0
-        for table in file.chunks(None if whole else layout.used):
+        for table in file.chunks(None if whole else layout.used, groups):
             chunk, crossing = _checked(file, table, start, layout)
             yield chunk
             start += len(chunk)
@@ -240,9 +243,12 @@ class _Reader:
         if text.lower() in _MISSING:
             self._raise_missing(name, row, text)
         mend = "Mend or drop that row"
+        if self.start + row == 0:
+            mend += ", or name another column if all rows are like it"
         if re.fullmatch(COMMA, text):
             # A format with types keeps texts that look like numbers: those were written wrongly.
-            read = "" if self.source.typed else "read the file with --decimal ',', or "
+            comma = option("decimal", ",")
+            read = "" if self.source.typed else f"read the file with {comma}, or "
             mend = (
                 f"It looks like a decimal comma: {read}write it with decimal points (pandas reads "
                 f'commas with decimal=",")'
@@ -256,7 +262,8 @@ class _Reader:
             row,
             f"found {_shortened(str(column[row]))!r}",
             "a number with a decimal comma and no point",
-            "Leave out --decimal if it is a decimal point; take out the points between thousands",
+            f"Leave out {option('decimal')} if it is a decimal point; take out the points between "
+            f"thousands",
         )
 
     def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
@@ -291,8 +298,8 @@ class _Reader:
             mend = "A standard deviation is never negative; is this the logarithm of one?"
         else:
             mend = (
-                "A forecast without spread is a point forecast (--kind point); otherwise add the "
-                "noise that it leaves out"
+                f"A forecast without spread is a point forecast ({option('kind', 'point')}); "
+                f"otherwise add the noise that it leaves out"
             )
         self.check(name, values, values > 0, "a number above 0", mend)
 

@@ -23,7 +23,7 @@ from trueline.recalibration._abstract import Pooled, warn_if_weak
 from trueline.recalibration._grouped import Key
 from trueline.scale._apply import Added
 from trueline.scale._chunks import conclude, no_weight, read_chunks
-from trueline.scale._columns import Columns, Layout
+from trueline.scale._columns import Columns, Layout, check_columns
 from trueline.scale._errors import FileError, listed, reason
 from trueline.scale._fit import check_recalibrator
 from trueline.scale._groups import MOST_GROUPS, GroupCodes, with_names
@@ -201,7 +201,7 @@ def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> La
         raise FileError(
             f"{FRAME} has two columns named {twice[0]!r}; expected every name once. Rename one."
         )
-    return (columns or Columns()).find(names, file=FRAME, y=y)
+    return check_columns(columns).find(names, file=FRAME, y=y)
 
 
 # ---- fit ---------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Applying:
         transform = Transformer(loaded(state), self.layout, source, "the map")
         for chunk in read_chunks(source, self.layout, whole=whole):
             yield self.added.to(chunk.table, transform(chunk.dist, chunk.groups))
-        transform.finish()
+        transform.finish(among=False)
         if source.crossing:
             conclude(source, self.layout)
 

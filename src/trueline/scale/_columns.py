@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
-from trueline.scale._errors import FileError, did_you_mean, listed
+from trueline.scale._errors import FileError, did_you_mean, listed, option
 
 if TYPE_CHECKING:
     from trueline.scale._source import Source
@@ -174,10 +173,10 @@ class _Search:
         y = (asked.y or "y") if need_y else None
         if y is not None and y not in self.names:
             self._raise_no_outcomes(y)
-        features = [(name, "--x") for name in asked.x]
-        for name, option in ((asked.group, "--group"), (asked.weight, "--weight"), *features):
+        features = [(name, "x") for name in asked.x]
+        for name, role in ((asked.group, "group"), (asked.weight, "weight"), *features):
             if name is not None:
-                self._require(name, option)
+                self._require(name, role)
         forecast, levels = self._columns_of(kind := self._kind())
         doubt = self._unused_spread() if kind == "point" and self._implied() is None else None
         return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x), doubt)
@@ -192,7 +191,7 @@ class _Search:
         spreads = [kind for kind in there if kind != "point"]
         if len(spreads) > 1:
             found = "; ".join(f"{kind} ({listed(there[kind], most=3)})" for kind in spreads)
-            choices = " or ".join(f"--kind {kind}" for kind in spreads)
+            choices = " or ".join(option("kind", kind) for kind in spreads)
             raise FileError(
                 f"{self.file} holds forecasts of several kinds: {found}. Choose one: {choices}."
             )
@@ -203,8 +202,9 @@ class _Search:
         raise FileError(
             f"{self.file} has no columns that look like a forecast; expected mean and std, or "
             f"q0.05, q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean "
-            f"alone. Its columns are {listed(self.names)}. Name them with --mean and --std, "
-            f"--quantile-columns or --sample-columns.{self._percent_hint('q')}"
+            f"alone. Its columns are {listed(self.names)}. Name them with {option('mean')} and "
+            f"{option('std')}, {option('quantile_columns')} or {option('sample_columns')}."
+            f"{self._percent_hint('q')}"
         )
 
     def _unused_spread(self) -> str | None:
@@ -217,7 +217,7 @@ class _Search:
             return None
         return (
             f"these are point forecasts, and column {meant[0]!r} is not used. If it holds standard "
-            f"deviations: --std {shlex.quote(meant[0])}."
+            f"deviations: {option('std', meant[0])}."
         )
 
     def _implied(self) -> Kind | None:
@@ -225,17 +225,17 @@ class _Search:
         asked = self.asked
         options: dict[str, Kind] = {}
         if asked.std is not None:
-            options["--std"] = "normal"
+            options[option("std")] = "normal"
         elif asked.mean is not None and asked.kind is None:
-            options["--mean"] = "normal" if "std" in self.names else "point"
+            options[option("mean")] = "normal" if "std" in self.names else "point"
         if asked.quantile_columns is not None:
-            options["--quantile-columns"] = "quantiles"
+            options[option("quantile_columns")] = "quantiles"
         if asked.sample_columns is not None:
-            options["--sample-columns"] = "samples"
+            options[option("sample_columns")] = "samples"
         if asked.kind is not None:
-            options["--kind"] = asked.kind
+            options[option("kind")] = asked.kind
         if len(set(options.values())) > 1:
-            said = ", ".join(f"{option}: {kind}" for option, kind in options.items())
+            said = ", ".join(f"{name}: {kind}" for name, kind in options.items())
             raise FileError(f"the options name forecasts of several kinds ({said}); expected one.")
         return next(iter(options.values()), None)
 
@@ -256,7 +256,7 @@ class _Search:
 
     def _columns_of(self, kind: Kind) -> tuple[tuple[str, ...], tuple[float, ...]]:
         if kind == "normal":
-            return (self._mean(), self._require(self.asked.std or "std", "--std")), ()
+            return (self._mean(), self._require(self.asked.std or "std", "std")), ()
         if kind == "point":
             return (self._mean(),), ()
         if kind == "samples":
@@ -285,8 +285,8 @@ class _Search:
 
     def _mean(self) -> str:
         if self.asked.mean is not None:
-            return self._require(self.asked.mean, "--mean")
-        return self._centre() or self._require("mean", "--mean")
+            return self._require(self.asked.mean, "mean")
+        return self._centre() or self._require("mean", "mean")
 
     def _centre(self) -> str | None:
         if self.asked.mean is not None:
@@ -349,14 +349,14 @@ class _Search:
         if len(columns) < 2:
             raise FileError(
                 f"{self.file} has one {noun}, {columns[0]}; expected at least two, because one "
-                f"says nothing of the spread. A point forecast is --mean {columns[0]}."
+                f"says nothing of the spread. A point forecast is {option('mean', columns[0])}."
             )
 
-    def _require(self, name: str, option: str) -> str:
+    def _require(self, name: str, role: str) -> str:
         if name not in self.names:
             raise FileError(
                 f"{self.file} has no column {name!r}; its columns are {listed(self.names)}. "
-                f"Name one with {option}.{did_you_mean(name, self.names)}"
+                f"Name one with {option(role)}.{did_you_mean(name, self.names)}"
             )
         return name
 
@@ -364,11 +364,22 @@ class _Search:
         hint = did_you_mean(name, self.names)
         usual = next((n for n in self.names if n.strip().lower() in (name, *_OUTCOMES)), None)
         if usual is not None and self.asked.y is None:
-            hint = f" Did you mean --y {shlex.quote(usual)}?"
+            hint = f" Did you mean {option('y', usual)}?"
         raise FileError(
             f"{self.file} has no column {name!r} with the outcomes; its columns are "
-            f"{listed(self.names)}. Name one with --y.{hint}"
+            f"{listed(self.names)}. Name one with {option('y')}.{hint}"
         )
+
+
+def check_columns(columns: Columns | None) -> Columns:
+    """Return the columns to look for; those of the conventions for None."""
+    if columns is None:
+        return Columns()
+    if not isinstance(columns, Columns):
+        raise TypeError(
+            f"columns is {columns!r}; expected Columns, such as trueline.scale.Columns(y='sales')."
+        )
+    return columns
 
 
 def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
@@ -390,7 +401,8 @@ def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
             if name not in layout.used:
                 raise FileError(
                     f"{file.path} has a column {name!r} to use, which {first.path} has not; "
-                    f"expected the same columns in every file. Choose the forecast with --kind."
+                    f"expected the same columns in every file. Choose the forecast with "
+                    f"{option('kind')}."
                 )
         for name, mine, theirs in zip(
             layout.used, _types(first, layout), _types(file, layout), strict=True

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
 
 class FileError(ValueError):
     """A file that cannot be read, understood or written.
 
-    The message says what was found, where, and how to mend it. Where that takes an option it is
-    named as on the command line: ``--quantile-columns`` is ``Columns(quantile_columns=...)``.
+    The message says what was found, where, and how to mend it.
 
     Examples
     --------
@@ -27,6 +28,47 @@ class FileError(ValueError):
     ...     print(error)
     there is no file nowhere.csv.
     """
+
+
+# Options that name columns, which in Python are given together.
+_COLUMNS = {"y", "mean", "std", "quantile_columns", "sample_columns"}
+_COLUMNS |= {"kind", "group", "weight", "x"}
+# One entry while a command is at work, for all of its threads.
+_in_shell: list[None] = []
+
+
+@contextmanager
+def shell_words() -> Iterator[None]:
+    """Name options in messages as on the command line, rather than as in Python."""
+    _in_shell.append(None)
+    try:
+        yield
+    finally:
+        _in_shell.pop()
+
+
+def option(name: str, value: str | bool | None = None) -> str:
+    """Return how the one who reads a message gives an option, and this value if there is one.
+
+    Examples
+    --------
+    >>> from trueline.scale._errors import option, shell_words
+    >>> option("y", "net sales"), option("force", True), option("separator")
+    ("Columns(y='net sales')", 'force=True', 'separator')
+    >>> with shell_words():
+    ...     option("y", "net sales"), option("force", True), option("separator")
+    ("--y 'net sales'", '--force', '--separator')
+    """
+    if not _in_shell:
+        if name in _COLUMNS:
+            return f"Columns({name}={'...' if value is None else repr(value)})"
+        return name if value is None else f"{name}={value!r}"
+    flag = "-o" if name == "out" else "--" + name.replace("_", "-")
+    if not isinstance(value, str):
+        return flag
+    # A comma needs no quotes, but would be lost in a sentence; a tab has a name.
+    shown = {"\t": "tab", ",": "','"}.get(value) or shlex.quote(value)
+    return f"{flag} {shown}"
 
 
 def pyarrow() -> ModuleType:
@@ -70,7 +112,8 @@ def cannot_write(path: os.PathLike[str], error: OSError) -> FileError:
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return FileError(
-            f"cannot write {path}: the folder may not be written to. Name another with -o."
+            f"cannot write {path}: the folder may not be written to. Name another with "
+            f"{option('out')}."
         )
     said = str(error.strerror or error).rstrip(".")
     start = f"cannot write {path}: "

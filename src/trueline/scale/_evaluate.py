@@ -7,7 +7,7 @@ from functools import reduce
 from trueline._validation import RandomState, generator, level
 from trueline.recalibration import Recalibrator
 from trueline.scale._chunks import Progress, conclude, no_weight, read_chunks
-from trueline.scale._columns import Columns, Layout, find_in
+from trueline.scale._columns import Columns, Layout, check_columns, find_in
 from trueline.scale._folder import Paths, open_source
 from trueline.scale._jobs import check_jobs, work_on
 from trueline.scale._judging import ROWS, FileEvaluation, Judging
@@ -31,9 +31,10 @@ def evaluate_file(
     r"""Evaluate the forecasts in a file, or in all files of a folder, in constant memory.
 
     The result is that of `trueline.evaluate` on the same rows: to the last bit for a file of up to
-    2,097,152 rows and 256 columns. Beyond, and for several files, means and counts are the same up
-    to rounding (1e-12). Of more rows the Kolmogorov-Smirnov statistic behind the p-value is within
-    1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of the ENCE.
+    2,097,152 rows and 256 columns. Beyond, for several files and with a map a group, means and
+    counts are the same up to rounding (1e-12). Of more rows the Kolmogorov-Smirnov statistic
+    behind the p-value is within 1e-6, and rows whose variances differ by less than a share of
+    2^-16 may share a bin of the ENCE.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ def evaluate_file(
     0.590806
     """
     source = open_source(path, separator, decimal)
-    layout = find_in(source, columns or Columns())
+    layout = find_in(source, check_columns(columns))
     return evaluate_source(
         source,
         layout,
@@ -114,12 +115,13 @@ def evaluate_source(
     rngs = [rng] if len(pieces) == 1 else rng.spawn(len(pieces))
     exact = source.in_all is None or source.in_all <= ROWS
 
+    groups = 0 if transform is None else transform.n_groups
     mends = [None if transform is None else transform.part() for _ in pieces]
 
     def work(i: int, told: Progress) -> Judging:
         mend = mends[i]
         judging = Judging(share, where, exact=exact)
-        for chunk in read_chunks(pieces[i], layout, progress=told):
+        for chunk in read_chunks(pieces[i], layout, groups=groups, progress=told):
             dist = chunk.dist if mend is None else mend(chunk.dist, chunk.groups)
             judging.add(chunk.y, dist, chunk.weight, chunk.groups, rngs[i])
         return judging

@@ -8,11 +8,11 @@ import numpy as np
 
 from trueline._validation import FloatArray, all_finite
 from trueline.recalibration import Conditional, Grouped, Isotonic, Recalibrator
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._abstract import Pooled, check_max_knots
 from trueline.recalibration._scores import score_rows
 from trueline.scale._chunks import Chunk, Progress, conclude, no_weight, read_chunks
-from trueline.scale._columns import Columns, Layout, find_in
-from trueline.scale._errors import FileError
+from trueline.scale._columns import Columns, Layout, check_columns, find_in
+from trueline.scale._errors import FileError, option
 from trueline.scale._fitting import Fitting
 from trueline.scale._folder import Paths, open_source
 from trueline.scale._jobs import check_jobs, work_on
@@ -58,7 +58,9 @@ def fit_file(
     decimal : {".", ","}, optional
         Before the decimals of its numbers; by default a point.
     max_knots : int, default 100,000
-        Scores to keep. The groups of a `Grouped` map share them, at least 500 each.
+        Scores to keep. With 100,000 of them the empirical CDF is off by about 1e-5; more are
+        nearer to it, and make a larger map. Each group of a `Grouped` map keeps as many, but all
+        groups together no more than 1,048,576, or 500 each if that is more.
     n_jobs : int, optional
         Threads that work on pieces of Parquet files and on files of a folder; by default one a
         core, but two at most. The map does not depend on it.
@@ -82,7 +84,7 @@ def fit_file(
     array([-1.,  2.,  5.])
     """
     source = open_source(path, separator, decimal)
-    layout = find_in(source, columns or Columns())
+    layout = find_in(source, check_columns(columns))
     return fit_source(
         source, layout, recalibrator, max_knots=max_knots, n_jobs=n_jobs, progress=progress
     )
@@ -105,6 +107,7 @@ def fit_source(
     if recalibrator is None:
         recalibrator = Isotonic() if layout.group is None else Grouped()
     learner = check_recalibrator(recalibrator, layout)
+    check_max_knots(max_knots)
     jobs = check_jobs(n_jobs)
     where = None if layout.group is None else f"{source.path}, column {layout.group!r}"
     pieces = source.pieces()
@@ -140,6 +143,10 @@ def _scores(chunk: Chunk) -> FloatArray:
 
 def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Pooled | Grouped:
     """Return a recalibrator that can be fitted on these columns; raise if it cannot."""
+    if not isinstance(recalibrator, Recalibrator):
+        raise TypeError(
+            f"recalibrator is {recalibrator!r}; expected a recalibrator, such as Isotonic()."
+        )
     if isinstance(recalibrator, Conditional):
         raise FileError(
             "a conditional map is learned from features and cannot be fitted on a file; expected "
@@ -152,10 +159,12 @@ def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Pooled | G
             f"expected isotonic, smooth, beta, scaling, grouped or auto."
         )
     if isinstance(recalibrator, Grouped) and layout.group is None:
-        raise FileError("a map a group needs the column of the groups. Name it with --group.")
+        raise FileError(
+            f"a map a group needs the column of the groups. Name it with {option('group')}."
+        )
     if not isinstance(recalibrator, Grouped) and layout.group is not None:
         raise FileError(
-            f"{recalibrator!r} fits one map for all rows and takes no --group; expected "
+            f"{recalibrator!r} fits one map for all rows and takes no {option('group')}; expected "
             f"Grouped({recalibrator!r})."
         )
     return recalibrator

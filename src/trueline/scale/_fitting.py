@@ -128,15 +128,13 @@ class Fitting:
 
     def finish(self, recalibrator: Pooled | Grouped, max_knots: int) -> Recalibrator | None:
         """Return the map of all rows; None if they have no weight."""
-        names = self._codes.names
         if not self._pooled.seen and self._rows <= LIMIT:
             made = self._fit(recalibrator)
         else:
             if self._held:
                 self._count()
             made = self._learn(recalibrator)
-        knots = max(max_knots // (1 + len(names)), min(max_knots, _FEWEST_IN_MAP))
-        return None if made is None else made.compress(knots)
+        return None if made is None else _with_knots(made, max_knots)
 
     def _fit(self, recalibrator: Pooled | Grouped) -> Pooled | Grouped | None:
         """Fit on the rows that are held."""
@@ -163,6 +161,26 @@ class Fitting:
         if isinstance(made, Grouped):
             return made._learn(scores, self._groups.scores())
         return made._learn(scores)
+
+
+def _with_knots(made: Pooled | Grouped, max_knots: int) -> Pooled | Grouped:
+    """Compress a map; groups hold no more scores together than a state does."""
+    if not isinstance(made, Grouped):
+        return made.compress(max_knots)
+    groups = made._group_scores
+    share = _share([len(scores.values) for scores in groups.values()], _KNOTS)
+    share = min(max(share, _FEWEST_IN_MAP), max_knots)
+    parts = {key: scores.compress(share) for key, scores in groups.items()}
+    return made._unfitted_copy()._learn(made.scores_.compress(max_knots), parts)
+
+
+def _share(sizes: Sequence[int], whole: int) -> int:
+    """Return what each may have of the whole, where the small leave what they do not need."""
+    wanted = np.sort(sizes)
+    left = whole - np.cumsum(wanted) + wanted  # once all that are smaller have theirs
+    share = left // np.arange(len(sizes), 0, -1)
+    short = np.flatnonzero(wanted > share)
+    return int(share[short[0]] if short.size else wanted[-1])
 
 
 def _counting(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:

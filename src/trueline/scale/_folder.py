@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from glob import has_magic, iglob
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeGuard
 from urllib.parse import unquote
@@ -27,11 +28,23 @@ class Folder(Source):
     path : Path
         What to call all of them in a message.
     files : sequence of File
+    empty : sequence of File, optional
+        Those without rows, which are not read.
+    given : sequence of Path, optional
+        The folders, patterns and files that were asked for.
     """
 
-    def __init__(self, path: Path, files: Sequence[File]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        files: Sequence[File],
+        empty: Sequence[File] = (),
+        given: Sequence[Path] = (),
+    ) -> None:
         super().__init__(path)
         self._files = files
+        self.empty = empty
+        self._given = given
         first = files[0]
         self.names, self.metadata = first.names, first.metadata
         self.typed, self.decimal = first.typed, first.decimal
@@ -59,6 +72,16 @@ class Folder(Source):
             found.append(Folder(self.path, waiting))
         return found
 
+    def reads(self, path: Path) -> bool:
+        """Whether a file that is written there would be read the next time."""
+        path = path.resolve()
+        for given in (asked.resolve() for asked in self._given):
+            plain = list(takewhile(lambda part: not has_magic(part), given.parts))
+            whole = Path(*plain) if "**" in given.parts else given
+            if whole in (path, *path.parents) or path.match(str(given)):
+                return True
+        return False
+
     def share(self) -> float:
         return sum(f.share() * f.size() for f in self._files if f.rows) / max(self.size(), 1.0)
 
@@ -79,10 +102,18 @@ def open_source(path: Paths, separator: str | None = None, decimal: str | None =
     decimal : {".", ","}, optional
         Before the decimals of numbers in a text file; by default a point.
     """
+    if isinstance(path, str | os.PathLike):
+        several = [path]
+    elif isinstance(path, Sequence) and all(isinstance(p, str | os.PathLike) for p in path):
+        several = list(path)
+    else:
+        raise TypeError(
+            f"path is {path!r}; expected the name of a file or folder, a pattern or a list of "
+            f"these. A recalibrator comes first to apply, and last to fit or evaluate."
+        )
     if is_file(path):
         return open_file(Path(path), separator, decimal)
     files: list[File] = []
-    several = [path] if isinstance(path, str | os.PathLike) else list(path)
     for given in several:
         for file, within in _found(Path(given)):
             source = open_file(file, separator, decimal)
@@ -97,7 +128,9 @@ def open_source(path: Paths, separator: str | None = None, decimal: str | None =
             f".tsv, .arrow or .feather, in it or in its subfolders."
         )
     _check_endings(whole, files)
-    return Folder(whole, [file for file in files if file.in_all != 0] or files[:1])
+    read = [file for file in files if file.in_all != 0] or files[:1]
+    empty = [file for file in files if file not in read]
+    return Folder(whole, read, empty, [Path(given) for given in several])
 
 
 def is_file(path: Paths) -> TypeGuard[str | os.PathLike[str]]:

@@ -89,8 +89,8 @@ class Judge:
         transform = None
         if recalibrator is not None:
             transform = Transformer(recalibrator, layout, Partition(FRAME), "the map")
-            if judging._groups is not None and transform._groups is not None:
-                transform._groups.add(judging._groups.codes.names, judging._groups.where)
+            if judging._groups is not None:
+                transform.meet(judging._groups.codes.names)
             transform.finish()
         found = judging.finish(None if transform is None else transform.n_fit)
         if found is None:

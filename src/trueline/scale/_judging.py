@@ -295,7 +295,7 @@ class _GroupSums:
         ones = np.ones_like(self.levels)
         found = {}
         for i in sorted(range(len(self.codes.names)), key=self.codes.names.__getitem__):
-            n, whole, squares, inside, width, crps, *counts = self._sums[:, i]
+            n, whole, squares, inside, width, crps, *counts = self._sums[:, i].tolist()
             if not whole > 0:
                 continue
             name = self.codes.names[i]
@@ -305,8 +305,8 @@ class _GroupSums:
                 n=int(n),
                 calibration_error=error_of(self.levels, observed, ones),
                 calibration_floor=floor_of(self.levels, ones, whole**2 / squares, rows),
-                coverage=float(inside / whole),
-                interval_width=float(width / whole),
-                crps=float(crps / whole),
+                coverage=inside / whole,
+                interval_width=width / whole,
+                crps=crps / whole,
             )
         return found

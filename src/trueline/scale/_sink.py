@@ -7,14 +7,14 @@ import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from trueline._files import whole_file
 from trueline.scale._arrays import text, texts
-from trueline.scale._errors import FileError, cannot_write, pyarrow
+from trueline.scale._errors import FileError, cannot_write, option, pyarrow
 from trueline.scale._source import SEPARATORS, is_known, known_ending
 
 # What a value of a text file must be quoted for, beside the separator.
@@ -64,7 +64,7 @@ class _TextSink(Sink):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise FileError(
                 f"column {name!r} is of type {column.type}, which text cannot hold. Write Parquet "
-                f"or Arrow instead: -o with an ending of .parquet or .arrow."
+                f"or Arrow instead: {option('out')} with an ending of .parquet or .arrow."
             ) from None
         return column.fill_null(text("")) if column.null_count else column
 
@@ -142,9 +142,9 @@ def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
 
 
 @contextmanager
-def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
-    """Make a folder that appears whole, at the end, or not at all."""
-    check_folder(path, force=force)
+def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterator[Path]:
+    """Make a folder of these files that appears whole, at the end, or not at all."""
+    _check_folder(path, names, force=force)
     try:
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
         try:
@@ -156,6 +156,7 @@ def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
                 # What is wrong with a file in it is wrong with the one that it would become.
                 raise FileError(str(error).replace(str(new), str(path))) from None
             if path.exists():
+                _check_folder(path, names, force=force)  # work took time; others may have written
                 path.replace(old)
             try:
                 new.replace(path)
@@ -169,23 +170,25 @@ def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
         raise cannot_write(path, error) from None
 
 
-def check_folder(path: Path, *, force: bool) -> None:
-    """Raise before any work is done if a folder cannot be written."""
+def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
+    """Raise before any work is done if a folder of these files cannot be written."""
     if path.is_dir():
-        if not force:
-            raise FileError(
-                f"{path} is there already. Replace it with --force, or name another folder."
-            )
-        for file in sorted(path.rglob("*")):
-            if not file.is_dir() and not is_known(file):
+        there = (file for file in sorted(path.rglob("*")) if file.is_symlink() or file.is_file())
+        for file in (file.relative_to(path) for file in there):
+            if not force:
                 raise FileError(
-                    f"{path} holds {file.relative_to(path)}, which --force would delete; expected "
-                    f"nothing but files of forecasts. Name another folder."
+                    f"{path} is there already. Replace it with {option('force', True)}, or name "
+                    f"another folder."
+                )
+            if file not in names:
+                raise FileError(
+                    f"{path} holds {file}, which would be deleted; expected nothing but files that "
+                    f"are written anew. Delete it yourself, or name another folder."
                 )
     elif path.exists() or is_known(path):
         raise FileError(
             f"{path} is the name of a file, but what becomes of several files is a folder. Name a "
-            f"folder with -o."
+            f"folder with {option('out')}."
         )
     _check_parent(path)
 
@@ -195,7 +198,10 @@ def check_writable(path: Path, *, force: bool) -> None:
     if path.is_dir():
         raise FileError(f"{path} is a folder; expected the name of a file to write.")
     if path.parent.is_dir() and path.exists() and not force:
-        raise FileError(f"{path} is there already. Replace it with --force, or name another file.")
+        raise FileError(
+            f"{path} is there already. Replace it with {option('force', True)}, or name another "
+            f"file."
+        )
     _check_parent(path)
 
 
@@ -204,5 +210,6 @@ def _check_parent(path: Path) -> None:
         raise FileError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise FileError(
-            f"cannot write {path}: the folder may not be written to. Name another with -o."
+            f"cannot write {path}: the folder may not be written to. Name another with "
+            f"{option('out')}."
         )

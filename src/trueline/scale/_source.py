@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from trueline.scale._arrays import text
-from trueline.scale._errors import FileError, did_you_mean, pyarrow, reason
+from trueline.scale._errors import FileError, did_you_mean, option, pyarrow, reason
 
 # The most rows that are worked on in one piece, where a file or folder can be read from any place.
 PIECE = 1 << 23
@@ -28,6 +28,9 @@ _ROW_OF_TEXT = 64
 _VALUES = 1 << 22
 _MOST_ROWS = 1 << 16
 _FEWEST_ROWS = 1 << 10
+# Rows of each group to have in a chunk, within that many rows in all.
+_GROUP_ROWS = 256
+_MOST_OF_GROUPS = 1 << 19
 # Bytes of text that are parsed at a time; a row must fit.
 _TEXT_BLOCK = 1 << 19
 
@@ -115,6 +118,8 @@ class Source(ABC):
 class File(Source):
     """Rows of one file."""
 
+    _schema: Any = None  # of a format that has types
+
     @property
     def files(self) -> Sequence[File]:
         return (self,)
@@ -123,16 +128,28 @@ class File(Source):
     def _batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Record batches of any size, with at least these columns, in any order."""
 
+    def header(self) -> Any:
+        """Return a table of its own columns, without rows."""
+        pa = pyarrow()
+        if self._schema is not None:
+            return self._schema.empty_table()
+        own = [name for name in self.names if name not in self.fixed]
+        return pa.schema([(name, pa.string()) for name in own]).empty_table()
+
     @abstractmethod
     def where(self, row: int) -> str:
         """Return where a row stands in the file, for its user; rows count from 0."""
 
-    def chunks(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Tables of the columns, all of the same number of rows but the last."""
+    def chunks(self, columns: Sequence[str] | None = None, groups: int = 0) -> Iterator[Any]:
+        """Tables of the columns, all of the same number of rows but the last.
+
+        They are larger where each of so many groups is to be worked on in turn.
+        """
+        most = min(max(1 << (_GROUP_ROWS * groups).bit_length(), _MOST_ROWS), _MOST_OF_GROUPS)
         wanted = list(self.names if columns is None else columns)
         own = [name for name in wanted if name not in self.fixed]
         size = _VALUES // max(len(wanted), 1)
-        rows = min(max(1 << (size.bit_length() - 1) if size else 0, _FEWEST_ROWS), _MOST_ROWS)
+        rows = min(max(1 << (size.bit_length() - 1) if size else 0, _FEWEST_ROWS), most)
         self.rows = 0
         with self._explained():
             batches = (batch.select(own) for batch in self._batches(own, rows))
@@ -162,6 +179,7 @@ class File(Source):
             raise self._fault(error) from None
 
     def _take_schema(self, schema: Any) -> None:
+        self._schema = schema
         self.names = tuple(schema.names)
         self.metadata = schema.metadata
         self.types = {field.name: str(field.type) for field in schema}
@@ -201,7 +219,7 @@ class _Text(File):
         self.separator = separator
         self.decimal = decimal
         if decimal not in (".", ","):
-            raise FileError(f"--decimal is {decimal!r}; expected ',' or '.'.")
+            raise FileError(f"the decimal character is {decimal!r}; expected ',' or '.'.")
         self._packed = packed
         self._file: IO[bytes] | None = None
         with self._explained():
@@ -232,7 +250,7 @@ class _Text(File):
             if other in header:
                 raise FileError(
                     f"{self.path} has its columns separated by {shown}, not by {usual}. "
-                    f"Say so: --separator {shown}."
+                    f"Say so: {option('separator', other)}."
                 )
 
     @contextmanager
@@ -435,8 +453,8 @@ def open_file(path: Path, separator: str | None = None, decimal: str | None = No
     if ending in SEPARATORS:
         source = _Text(path, separator or SEPARATORS[ending], packed, decimal or ".")
     elif separator is not None or decimal is not None:
-        option = "--decimal" if separator is None else "--separator"
-        raise FileError(f"{path} is no text file, so it has no {option}. Leave that out.")
+        given = option("decimal" if separator is None else "separator")
+        raise FileError(f"{path} is no text file and takes no {given}. Leave that out.")
     elif ending == ".parquet":
         source = _Parquet(path)
     else:

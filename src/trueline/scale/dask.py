@@ -1,6 +1,7 @@
 """Forecasts in a ``dask.dataframe``: fit, transform and evaluate, partition by partition.
 
-What moves between workers is states of a few MB, never rows. Columns are found as in files, see
+What moves between workers is states, never rows: some ten bytes for each distinct score, of which
+there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
 `trueline.scale.Columns`. Workers need trueline too, and are best processes of one thread: those of
 one process wait for each other but in `fit`.
 
@@ -109,8 +110,8 @@ def transform(
     frame: Any,
     *,
     columns: Columns | None = None,
-    coverage: Sequence[float] = (),
-    quantiles: Sequence[float] = (),
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
     moments: bool = False,
     prefix: str = "",
 ) -> Any:
@@ -118,6 +119,10 @@ def transform(
 
     It is lazy: rows are worked on, and checked, when the frame is computed. Rows of a group that
     the map does not know get the pooled map, with a warning.
+
+    The map travels once with the graph of tasks, from which a worker that dies gets it again; what
+    is scattered dies with its worker. Of maps beyond 10 MB Dask says that they slow it down:
+    ``recalibrator.compress`` makes one smaller.
 
     Parameters
     ----------
@@ -127,10 +132,10 @@ def transform(
         Forecasts; outcomes are not needed.
     columns : Columns, optional
         Names of columns, where they are not those of the conventions.
-    coverage : sequence of float, optional
+    coverage : float or sequence of float, optional
         Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
         quantiles nor moments are asked for.
-    quantiles : sequence of float, optional
+    quantiles : float or sequence of float, optional
         Levels, ``q0.05``.
     moments : bool, default False
         Whether to add ``recalibrated_mean`` and ``recalibrated_std``.

@@ -1,6 +1,7 @@
 """Forecasts in a Spark DataFrame: fit, transform and evaluate, partition by partition.
 
-What moves between workers is states of a few MB, never rows. Columns are found as in files, see
+What moves between workers is states, never rows: some ten bytes for each distinct score, of which
+there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
 `trueline.scale.Columns`. Workers need trueline, numpy, scipy and pyarrow too.
 
 >>> from pyspark.sql import SparkSession  # doctest: +SKIP
@@ -100,8 +101,8 @@ def transform(
     frame: Any,
     *,
     columns: Columns | None = None,
-    coverage: Sequence[float] = (),
-    quantiles: Sequence[float] = (),
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
     moments: bool = False,
     prefix: str = "",
 ) -> Any:
@@ -119,10 +120,10 @@ def transform(
         Forecasts; outcomes are not needed.
     columns : Columns, optional
         Names of columns, where they are not those of the conventions.
-    coverage : sequence of float, optional
+    coverage : float or sequence of float, optional
         Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
         quantiles nor moments are asked for.
-    quantiles : sequence of float, optional
+    quantiles : float or sequence of float, optional
         Levels, ``q0.05``.
     moments : bool, default False
         Whether to add ``recalibrated_mean`` and ``recalibrated_std``.

@@ -74,6 +74,32 @@ class Paths:
         """Number of days ahead."""
         return self.values.shape[2]
 
+    def ahead(self, row: int) -> Samples:
+        """Forecasts from one origin: the days ahead as rows, the target day of the window first.
+
+        That is what `trueline.inventory.Planner` plans with.
+
+        Parameters
+        ----------
+        row : int
+
+        Returns
+        -------
+        Samples
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from trueline.series import Paths
+        >>> days = np.arange("2016-01-01", "2016-01-04", dtype="datetime64[D]")
+        >>> P = Paths(
+        ...     np.array([[[1.0, 2.0, 3.0], [3.0, 4.0, 9.0]]]), days[None, :], np.array(["a"])
+        ... )
+        >>> P.ahead(0).mean()
+        array([2., 3., 6.])
+        """
+        return Samples(self.values[row].T)
+
     def at(self, lead: ArrayLike) -> Samples:
         """Forecasts of the day so many days ahead.
 
