@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ import numpy as np
 from trueline._files import write_text
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
-from trueline.experiments import Progress
 from trueline.experiments._forecast_page import csv_of, page, table
 from trueline.experiments._forecast_plots import draw_calibration, draw_forecast
 from trueline.experiments._measured import judge
@@ -23,28 +20,9 @@ from trueline.experiments._sales_run import Task, run_stores
 COVERAGE = 0.9
 
 
-def run(
-    *,
-    stores: Sequence[int] | None,
-    seeds: int | None,
-    jobs: int,
-    quick: bool,
-    fresh: bool,
-    output: Path | None,
-    progress: Progress,
-) -> str:
+def run(**options: Any) -> str:
     """Run what is not there yet, write the results, return the table."""
-    results = run_stores(
-        "forecast",
-        measure,
-        stores=stores,
-        seeds=seeds,
-        jobs=jobs,
-        quick=quick,
-        fresh=fresh,
-        output=output,
-        progress=progress,
-    )
+    results = run_stores("forecast", measure, **options)
     # Whose terms do not let us pass them on: they are read again, and not written down.
     sales = {store: Series.of(store) for store in {r["store"] for r in results.records}}
     records = [

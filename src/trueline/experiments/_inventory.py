@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from trueline._files import write_text
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal
-from trueline.experiments import Progress
 from trueline.experiments._inventory_page import csv_of, page, table
 from trueline.experiments._inventory_plots import draw
 from trueline.experiments._sales import (
@@ -54,29 +52,9 @@ TOLERANCES = (0.0, 0.25)
 NEWSVENDOR_LEVELS = (None, 0.8)
 
 
-def run(
-    *,
-    stores: Sequence[int] | None,
-    seeds: int | None,
-    jobs: int,
-    quick: bool,
-    fresh: bool,
-    output: Path | None,
-    progress: Progress,
-) -> str:
+def run(**options: Any) -> str:
     """Run what is not there yet, write the results, return the table."""
-    results = run_stores(
-        "inventory",
-        measure,
-        stores=stores,
-        seeds=seeds,
-        jobs=jobs,
-        quick=quick,
-        fresh=fresh,
-        output=output,
-        progress=progress,
-        without_seed=True,
-    )
+    results = run_stores("inventory", measure, without_seed=True, **options)
     records, target = results.records, results.target
     write_text(target / "inventory.csv", csv_of(records))
     draw(target / "inventory.png", records)

@@ -12,14 +12,7 @@ from trueline.experiments import Progress
 from trueline.experiments._journal import Journal
 from trueline.experiments._record import folder, made_by
 from trueline.experiments._sales import FULL, MODELS, QUICK, STORES, Size, make, settings_of_maps
-from trueline.experiments._tasks import (
-    DECISIVE,
-    check_counts,
-    chosen,
-    kept,
-    run_missing,
-    versions,
-)
+from trueline.experiments._tasks import DECISIVE, check_counts, chosen, run_missing, versions
 from trueline.models._torch import core
 
 SEEDS, QUICK_SEEDS = 5, 1
@@ -78,18 +71,7 @@ def run_stores(
     def task_of(record: dict[str, Any]) -> Task:
         return Task(record["store"], NONE if record["seed"] is None else record["seed"], size)
 
-    there = len({task_of(record) for record in journal.records} & set(wanted))
-    run_missing(
-        wanted,
-        journal,
-        measure,
-        task_of=task_of,
-        cost=lambda task: task.cost,
-        jobs=jobs,
-        progress=progress,
-    )
-    # All that the folder has, lest a run of less leaves a smaller table than there was.
-    by_task = {task_of(record): record for record in journal.records}
+    by_task, kept = run_missing(wanted, journal, measure, task_of, jobs, progress)
     ordered = sorted(by_task)
     known = {task.store for task in ordered}
     counted = 1 + max(task.seed for task in ordered)
@@ -101,7 +83,7 @@ def run_stores(
     made = made_by(name, options, [*DECISIVE, "matplotlib"])
     seeds_told = f" Seeds 0 to {counted - 1}." if counted > 1 else " Seed 0."
     records = [by_task[task] for task in ordered]
-    return Results(target, records, made + seeds_told, kept(there, len(wanted)))
+    return Results(target, records, made + seeds_told, kept)
 
 
 def settings(size: Size) -> dict[str, str]:

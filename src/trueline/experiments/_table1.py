@@ -27,14 +27,7 @@ from trueline.experiments._record import folder, made_by
 from trueline.experiments._shared_fits import SharedFits
 from trueline.experiments._table1_page import csv_of, page, table
 from trueline.experiments._table1_plots import draw
-from trueline.experiments._tasks import (
-    DECISIVE,
-    check_counts,
-    chosen,
-    kept,
-    run_missing,
-    versions,
-)
+from trueline.experiments._tasks import DECISIVE, check_counts, chosen, run_missing, versions
 from trueline.models._torch import core
 
 TEST_SHARE = 0.25
@@ -109,28 +102,14 @@ def run(
     target = folder(output or Path("results") / ("table1-quick" if quick else "table1"))
     wanted = [Task(*names) for names in _product(sets, kinds, n_splits)]
     journal = Journal(target / "splits.jsonl", settings(), fresh=fresh)
-    there = len({_task(record) for record in journal.records} & set(wanted))
-    run_missing(
-        wanted,
-        journal,
-        measure,
-        task_of=_task,
-        cost=lambda task: task.cost,
-        jobs=jobs,
-        progress=progress,
-    )
-    # All that the folder has, lest a run of less leaves a smaller table than there was.
-    by_task = {_task(record): record for record in journal.records}
+    by_task, kept = run_missing(wanted, journal, measure, _task, jobs, progress)
     records = [by_task[task] for task in sorted(by_task, key=_in_order)]
     write_text(target / "table1.csv", csv_of(records))
     for kind in dict.fromkeys(record["model"] for record in records):
         draw(target / f"{kind}.png", records, kind)
     made = made_by("table1", _options_of(list(by_task)), DECISIVE)
     write_text(target / "table1.md", page(records, made))
-    return (
-        f"{table(records)}\n{kept(there, len(wanted))}"
-        f"The whole table, every split and the pictures are in {target}."
-    )
+    return f"{table(records)}\n{kept}The whole table, every split and the pictures are in {target}."
 
 
 def _in_order(task: Task) -> tuple[int, int, int]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from trueline.experiments import ExperimentError, Progress
 from trueline.experiments._journal import Journal
 from trueline.scale._errors import did_you_mean
 
-Task = TypeVar("Task", bound=Hashable)
+
+class Task(Protocol):
+    """What names a piece of work."""
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes, to tell how far a run has come."""
+        ...
+
+    def __hash__(self) -> int:
+        """Tell tasks apart, as the keys of a dict."""
+        ...
+
+
+T = TypeVar("T", bound=Task)
 
 #: What cannot be wrong with a result goes without saying: these can.
 DECISIVE = ("numpy", "scipy", "scikit-learn", "torch", "trueline")
@@ -22,34 +36,36 @@ def versions() -> dict[str, str]:
 
 
 def run_missing(
-    wanted: Sequence[Task],
+    wanted: Sequence[T],
     journal: Journal,
-    measure: Callable[[Task], dict[str, Any]],
-    *,
-    task_of: Callable[[dict[str, Any]], Task],
-    cost: Callable[[Task], float],
+    measure: Callable[[T], dict[str, Any]],
+    task_of: Callable[[dict[str, Any]], T],
     jobs: int,
     progress: Progress,
-) -> None:
-    """Measure what the journal lacks, the longest first so that no processor waits at the end."""
+) -> tuple[dict[T, dict[str, Any]], str]:
+    """Measure what the journal lacks, the longest first so that no processor waits at the end.
+
+    Returns
+    -------
+    records : dict
+        All that the journal has by task, lest a run of less leaves a smaller table than there was.
+    kept : str
+        What was there before, in words; nothing if nothing was.
+    """
     from sklearn.utils.parallel import Parallel, delayed
 
     there = {task_of(record) for record in journal.records}
-    missing = sorted((task for task in wanted if task not in there), key=lambda task: -cost(task))
-    whole = sum(cost(task) for task in missing)
+    missing = sorted((task for task in wanted if task not in there), key=lambda task: -task.cost)
+    whole = sum(task.cost for task in missing)
     done = 0.0
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
     for count, record in enumerate(parallel(delayed(measure)(task) for task in missing), 1):
         journal.append(record)
-        done += cost(task_of(record))
+        done += task_of(record).cost
         progress(count, done / whole)
-
-
-def kept(there: int, wanted: int) -> str:
-    """Say what was there before; nothing if nothing was."""
-    if not there:
-        return ""
-    return f"{there} of {wanted} fits were there already; --fresh makes them anew.\n"
+    before = len(wanted) - len(missing)
+    kept = f"{before} of {len(wanted)} fits were there already; --fresh makes them anew.\n"
+    return {task_of(record): record for record in journal.records}, kept if before else ""
 
 
 def check_counts(**options: int) -> None:
