@@ -190,6 +190,22 @@ def test_bad_options(tmp_path):
 
 
 @needs_data
+def test_results_of_another_experiment_are_not_mixed_in(tmp_path):
+    options = {"stores": [44], "seeds": 1, "jobs": 1, "quick": True, "fresh": False}
+    options |= {"output": tmp_path, "progress": lambda done, share: None}
+    done = []
+
+    def measure(task):
+        done.append(task)
+        return {"store": task.store, "seed": task.seed}
+
+    _sales_run.run_stores("forecast", measure, **options)
+    with pytest.raises(ExperimentError, match="experiment forecast rather than inventory"):
+        _sales_run.run_stores("inventory", measure, **options)
+    assert len(done) == 1
+
+
+@needs_data
 @pytest.mark.parametrize(
     "name, files",
     [

@@ -122,3 +122,12 @@ def test_a_table_never_grows_past_its_limit():
         mean = np.full(14, 700.0 * scale)
         found = plan(Store(max_packs=40_000), tl.Normal(mean, 0.2 * mean), weekday=0)
         assert found.cells <= 1 << 18
+
+
+def test_a_policy_that_is_none():
+    with pytest.raises(TypeError) as caught:
+        simulate(Store(), 5, [1.0], ["2017-01-02"])
+    assert str(caught.value) == (
+        "policy is a int; expected an object with a method order(day, stock, known), such as "
+        "Planner(forecasts), or a function of these."
+    )

@@ -171,13 +171,28 @@ def test_a_day_after_a_gap_is_a_later_step_of_a_path():
     np.testing.assert_array_equal(P.normal(leads).loc[7], P.values[7, :, 5].mean())
 
 
-def test_forecasts_from_one_origin_are_those_of_each_lead():
-    P = Paths(
-        np.arange(24.0).reshape(2, 3, 4), np.zeros((2, 4), dtype="M8[D]"), np.array(["a", "b"])
-    )
-    assert len(P.ahead(1)) == P.horizon == 4
-    for lead in range(1, 5):
-        np.testing.assert_array_equal(P.ahead(1).draws[lead - 1], P.at(lead).draws[1])
+def test_forecasts_on_days_are_those_of_the_last_origin():
+    """Of two origins of one series the second is three days later; days between use the first."""
+    first, later = days("2016-01-01", 5), days("2016-01-04", 5)
+    values = np.arange(30.0).reshape(2, 3, 5)
+    P = Paths(values, np.stack([first, later]), np.array(["a", "a"]))
+    found = P.on(["2016-01-01", "2016-01-03", "2016-01-05"], 3)
+    np.testing.assert_array_equal(found[0].draws, values[0].T[:3])
+    np.testing.assert_array_equal(found[1].draws, values[0].T[2:])
+    np.testing.assert_array_equal(found[2].draws, values[1].T[1:4])
+    with pytest.raises(ValueError, match="4 steps from 2016-01-03 end 6 steps after the origin"):
+        P.on(["2016-01-01", "2016-01-03"], 4)
+    with pytest.raises(ValueError, match="on or before 2015-12-31"):
+        P.on(["2015-12-31"], 1)
+
+
+def test_forecasts_on_days_are_of_the_series_asked_for():
+    dates = np.tile(days("2016-01-01", 2), (2, 1))
+    P = Paths(np.arange(12.0).reshape(2, 3, 2), dates, np.array(["a", "b"]))
+    (found,) = P.on(["2016-01-01"], 2, series="b")
+    np.testing.assert_array_equal(found.draws, P.values[1].T)
+    with pytest.raises(ValueError, match="are of 2 series"):
+        P.on(["2016-01-01"], 2)
 
 
 def test_leads_are_checked():
@@ -186,7 +201,7 @@ def test_leads_are_checked():
     assert len(P[1]) == 1
     for lead in (0, 5, [1, 5]):
         with pytest.raises(
-            ValueError, match=r"past the forecast; expected 1, the target day, to 4"
+            ValueError, match=r"not within the forecast; expected 1, the target day, to 4"
         ):
             P.at(lead)
     for lead in (1.0, [1, 2, 3], "1"):

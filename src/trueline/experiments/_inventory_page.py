@@ -162,7 +162,9 @@ def _what_was_done(group: list[Place], policies: list[str]) -> str:
                 f"middle {100 * CONFIDENCE:.0f}%; a draw with a short last week is scaled to the "
                 f"length of the period. All policies share the draws, so that their differences "
                 f"are paired, and the stores share those of the weeks. The stores themselves are "
-                f"not drawn: nothing is said of other stores. {_few_seeds(group)}"
+                f"not drawn: nothing is said of other stores. {_few_seeds(group)} In the tables "
+                f"a planner is compared with before at its own tolerance, all else with before at "
+                f"none."
             ),
             paragraph(_accounts(group)),
             "![What each policy earns, a row a store](inventory.png)\n",
@@ -270,6 +272,9 @@ def _why(group: list[Place], policies: list[str]) -> list[str]:
     names = [planner(v, tolerance) for v in VARIANTS if planner(v, tolerance) in policies]
 
     def cost(policy: str, units: str) -> float:
+        if units == "left":  # paid for and neither sold nor spoiled: what the reward lacks
+            sold = per_unit["lost"] * mean(group, policy, "sold")
+            return sold - cost(policy, "spoiled") - mean(group, policy)
         return per_unit[units] * mean(group, policy, units)
 
     before = planner("before", tolerance)
@@ -279,15 +284,17 @@ def _why(group: list[Place], policies: list[str]) -> list[str]:
     )
     best = max(_maps(policies, tolerance), key=lambda m: mean(group, planner(m, tolerance)))
     saved = {
-        units: cost(before, units) - cost(planner(best, tolerance), units) for units in per_unit
+        units: cost(before, units) - cost(planner(best, tolerance), units)
+        for units in (*per_unit, "left")
     }
     return [
         bullet(
             f"Where it comes from: a unit that is asked for in vain costs "
             f"${per_unit['lost']:.2f}, one that spoils ${per_unit['spoiled']:.2f}. Lost and "
             f"spoiled units cost the planner: {told}. Of the recalibrated forecasts "
-            f"{VARIANTS[best]} earns most: against before it {_saves(saved['spoiled'])} of waste "
-            f"and {_saves(saved['lost'])} of lost sales."
+            f"{VARIANTS[best]} earns most: against before it {_saves(saved['spoiled'])} of waste, "
+            f"{_saves(saved['lost'])} of lost sales and {_saves(saved['left'])} of units that are "
+            f"left at the end."
         )
     ]
 

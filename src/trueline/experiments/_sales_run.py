@@ -66,7 +66,7 @@ def run_stores(
     target = folder(output or Path("results") / (f"{name}-quick" if quick else name))
     every = [*range(number), *([NONE] if without_seed else [])]
     wanted = [Task(store, seed, size) for store in places for seed in every]
-    journal = Journal(target / "runs.jsonl", settings(size), fresh=fresh)
+    journal = Journal(target / "runs.jsonl", {"experiment": name} | settings(size), fresh=fresh)
 
     def task_of(record: dict[str, Any]) -> Task:
         return Task(record["store"], NONE if record["seed"] is None else record["seed"], size)

@@ -175,7 +175,12 @@ def simulate(
     array([0, 9, 9, 9, 9, 9, 9])
     """
     period = check_period(demand, dates, closed)
-    order = policy if callable(policy) else policy.order
+    order = policy if callable(policy) else getattr(policy, "order", None)
+    if order is None:
+        raise TypeError(
+            f"policy is a {type(policy).__name__}; expected an object with a method order(day, "
+            f"stock, known), such as Planner(forecasts), or a function of these."
+        )
     shelf = check_shelf(store, stock)
     n = len(period.demand)
     weekdays = period.weekdays

@@ -40,7 +40,8 @@ def recalibrate_daily(
     dist : Distribution of n rows
         Forecasts as the model made them.
     dates : (n,) array-like
-        Their days, in any order.
+        Their days, in any order; rows of one day are learned in the order they have here. What a
+        half-life or a window of `Online` counts is rows: with two series a day is two.
     lead : int, default 1
         How many steps ahead the forecasts are: those of a day h steps ahead may only use outcomes
         of h steps before it, and earlier.

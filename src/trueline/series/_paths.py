@@ -14,7 +14,7 @@ from trueline.distributions import Normal, Point, Samples
 from trueline.estimators._crossfit import Forecaster
 from trueline.estimators._predictive import current_readers
 from trueline.series._dates import Dates
-from trueline.series._windows import Windows
+from trueline.series._windows import Windows, latest
 
 Draw = Callable[[FloatArray], FloatArray]
 
@@ -74,18 +74,24 @@ class Paths:
         """Number of days ahead."""
         return self.values.shape[2]
 
-    def ahead(self, row: int) -> Samples:
-        """Forecasts from one origin: the days ahead as rows, the target day of the window first.
+    def on(self, dates: ArrayLike, horizon: int, series: ArrayLike | None = None) -> list[Samples]:
+        """What was forecast on each of some days, for that day and those after it.
 
-        That is what `trueline.inventory.Planner` plans with.
+        From the paths of the day's own window or, after a gap, from the later days of those that
+        start at the last whole window before it. That is what `trueline.inventory.Planner` takes.
 
         Parameters
         ----------
-        row : int
+        dates : (m,) array-like
+        horizon : int
+            Days of each forecast, its own day included.
+        series : (m,) array-like or one label, optional
+            Their series; may be left out where the paths are of one.
 
         Returns
         -------
-        Samples
+        list of Samples
+            One a date, with a row a day.
 
         Examples
         --------
@@ -95,10 +101,22 @@ class Paths:
         >>> P = Paths(
         ...     np.array([[[1.0, 2.0, 3.0], [3.0, 4.0, 9.0]]]), days[None, :], np.array(["a"])
         ... )
-        >>> P.ahead(0).mean()
-        array([2., 3., 6.])
+        >>> [F.mean() for F in P.on(["2016-01-01", "2016-01-02"], 2)]
+        [array([2., 3.]), array([3., 6.])]
         """
-        return Samples(self.values[row].T)
+        step = self.dates[0, 1] - self.dates[0, 0] if self.horizon > 1 else np.timedelta64(1, "D")
+        rows, leads = latest(self.series, self.dates[:, 0], step, dates, series)
+        far = leads + horizon - 1 > self.horizon
+        if far.any():
+            i = int(far.argmax())
+            raise ValueError(
+                f"{horizon} steps from {np.asarray(dates)[i]} end {leads[i] + horizon - 1} steps "
+                f"after the origin {self.dates[rows[i], 0]}, past the horizon of these paths, "
+                f"{self.horizon}. Sample paths with a longer horizon, or ask for fewer steps."
+            )
+        values = self.values.transpose(0, 2, 1)
+        found = zip(rows, leads - 1, strict=True)
+        return [Samples(values[row, start : start + horizon]) for row, start in found]
 
     def at(self, lead: ArrayLike) -> Samples:
         """Forecasts of the day so many days ahead.
@@ -139,7 +157,7 @@ class Paths:
         if h.min() < 1 or h.max() > self.horizon:
             wrong = h.min() if h.min() < 1 else h.max()
             raise ValueError(
-                f"lead is {wrong}, past the forecast; expected 1, the target day, to "
+                f"lead is {wrong}, not within the forecast; expected 1, the target day, to "
                 f"{self.horizon}, the horizon of these paths. Sample paths with a longer horizon."
             )
         if h.ndim == 0:
@@ -166,7 +184,9 @@ def sample_paths(
 
     A model with a method ``_path_sampler``, as the recurrent networks of `trueline.models` have,
     keeps one thinned network along each path, as its doubt about the network does not change from
-    day to day. Of any other the forecast ``predict_dist`` is sampled anew each day.
+    day to day. Of any other, and of a `trueline.CalibratedRegressor` around a network, the forecast
+    ``predict_dist`` is sampled anew each day; of networks with dropout that takes ``n_samples``
+    times as long.
 
     Parameters
     ----------

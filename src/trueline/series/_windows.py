@@ -97,7 +97,9 @@ class Windows:
         return np.arange(self.n_steps) * self.n_inputs
 
     def folded(self) -> FloatArray:
-        """Return X as recurrent networks take it.
+        """Return X with steps apart, as torch's own layers take it.
+
+        The networks of `trueline.models` take X as it is, with ``n_steps`` to tell the steps.
 
         Returns
         -------
@@ -181,7 +183,7 @@ class Windows:
 
         Examples
         --------
-        Nothing was sold on 6 January, so that day and the four after it have no window:
+        The sales of 6 January are not known, so that day and the four after it have no window:
 
         >>> import numpy as np
         >>> from trueline.series import windows
@@ -193,35 +195,42 @@ class Windows:
         >>> W.dates[rows], leads
         (array(['2016-01-05', '2016-01-05', '2016-01-11'], dtype='datetime64[D]'), array([1, 3, 1]))
         """
-        wanted = check_dates(dates, "dates", self.step)
-        names, code = np.unique(self.series, return_inverse=True)
-        place = {name: i for i, name in enumerate(names.tolist())}
-        if series is None and len(names) > 1:
-            raise ValueError(
-                f"series is None, but the windows are of {len(names)} series; expected the series "
-                f"of the dates."
-            )
-        whose = names[0] if series is None and len(names) else series
-        labels = np.broadcast_to(np.asarray(whose), wanted.shape)
-        which = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
-        rows = _last_at_or_before(code, self.dates, which, wanted)
-        lost = rows < 0
-        if lost.any():
-            i = int(lost.argmax())
-            of = f" of series {labels.tolist()[i]!r}" if series is not None else ""
-            raise ValueError(
-                f"no window{of} has its target day on or before {wanted[i]}; expected at least "
-                f"one. Give windows that begin earlier, or later dates."
-            )
-        ahead = wanted - self.dates[rows]
-        off = ahead % self.step != np.timedelta64(0, "s")
-        if off.any():
-            i = int(off.argmax())
-            raise ValueError(
-                f"{wanted[i]} lies between the steps of the series; expected {in_words(self.step)} "
-                f"from {self.dates[rows[i]]}."
-            )
-        return rows, (ahead // self.step).astype(np.intp) + 1
+        return latest(self.series, self.dates, self.step, dates, series)
+
+
+def latest(
+    labels: NDArray[Any], days: Dates, step: Step, dates: Any, series: Any
+) -> tuple[Rows, Rows]:
+    """For rows with these series and target days, do what `Windows.latest` does."""
+    wanted = check_dates(dates, "dates", step)
+    names, code = np.unique(labels, return_inverse=True)
+    place = {name: i for i, name in enumerate(names.tolist())}
+    if series is None and len(names) > 1:
+        raise ValueError(
+            f"series is None, but the windows are of {len(names)} series; expected the series "
+            f"of the dates."
+        )
+    whose = names[0] if series is None and len(names) else series
+    asked = np.broadcast_to(np.asarray(whose), wanted.shape)
+    which = np.array([place.get(label, -1) for label in asked.tolist()], dtype=np.intp)
+    rows = _last_at_or_before(code, days, which, wanted)
+    lost = rows < 0
+    if lost.any():
+        i = int(lost.argmax())
+        of = f" of series {asked.tolist()[i]!r}" if series is not None else ""
+        raise ValueError(
+            f"no window{of} has its target day on or before {wanted[i]}; expected at least "
+            f"one. Give windows that begin earlier, or later dates."
+        )
+    ahead = wanted - days[rows]
+    off = ahead % step != np.timedelta64(0, "s")
+    if off.any():
+        i = int(off.argmax())
+        raise ValueError(
+            f"{wanted[i]} lies between the steps of the series; expected {in_words(step)} "
+            f"from {days[rows[i]]}."
+        )
+    return rows, (ahead // step).astype(np.intp) + 1
 
 
 def _last_at_or_before(code: Rows, dates: Dates, which: Rows, wanted: Dates) -> Rows:
