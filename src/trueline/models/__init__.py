@@ -4,6 +4,7 @@ They need torch: ``pip install "trueline[torch]"``. It is imported when a networ
 """
 
 from trueline.models._concrete import ConcreteDropoutRegressor
+from trueline.models._densenet import DenseNetRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._errors import DivergenceError
@@ -20,6 +21,7 @@ __all__ = [
     "ConcreteDropoutRegressor",
     "DeepEnsembleGRURegressor",
     "DeepEnsembleRegressor",
+    "DenseNetRegressor",
     "DivergenceError",
     "DropoutRegressor",
     "GRURegressor",

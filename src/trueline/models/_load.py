@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 
+from trueline.models._densenet import DenseNetRegressor
 from trueline.models._regressor import NetworkRegressor
 from trueline.models._torch import core
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> NetworkRegressor:
+def load(
+    path: str | os.PathLike[str], *, max_bytes: int = 1 << 28
+) -> NetworkRegressor | DenseNetRegressor:
     """Read a model that ``save`` wrote.
 
     Everything in the file is checked: format, version, class, parameters, and that tensors have
@@ -45,5 +48,5 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = 1 << 28) -> NetworkRe
     >>> bool(np.array_equal(twin.predict(X), model.predict(X)))
     True
     """
-    model: NetworkRegressor = core("_persistence").load(path, max_bytes)
+    model: NetworkRegressor | DenseNetRegressor = core("_persistence").load(path, max_bytes)
     return model

@@ -18,6 +18,7 @@ from safetensors.numpy import save
 
 from trueline._files import whole_file
 from trueline.models._concrete import ConcreteDropoutRegressor
+from trueline.models._densenet import DenseNetRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._gru import (
@@ -31,7 +32,7 @@ from trueline.models._regressor import NetworkRegressor
 FORMAT = "trueline-network"
 VERSION = 1
 
-_KEY = "trueline"
+KEY = "trueline"
 _CLASSES: dict[str, type[NetworkRegressor]] = {
     c.__name__: c
     for c in (
@@ -44,8 +45,8 @@ _CLASSES: dict[str, type[NetworkRegressor]] = {
     )
 }
 # Where and how to compute, and what to show, is for whoever loads to say; the seed is kept.
-_LEFT_OUT = ("device", "progress", "random_state")
-_SCALES = ("x_mean", "x_scale", "y_mean", "y_scale")
+LEFT_OUT = ("device", "progress", "random_state")
+SCALES = ("x_mean", "x_scale", "y_mean", "y_scale")
 
 
 def dump(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
@@ -56,7 +57,7 @@ def dump(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
         "format": FORMAT,
         "version": VERSION,
         "class": type(model).__name__,
-        "params": {k: _plain(k, v) for k, v in params.items() if k not in _LEFT_OUT},
+        "params": {k: _plain(k, v) for k, v in params.items() if k not in LEFT_OUT},
         "seed": model.seed_,
         "n_features": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
@@ -65,9 +66,9 @@ def dump(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
         "loss": model.loss_.tolist(),
     }
     tensors = {f"network.{name}": np.ascontiguousarray(v) for name, v in model.weights_.items()}
-    for name in _SCALES:
+    for name in SCALES:
         tensors[f"standardiser.{name}"] = np.atleast_1d(getattr(model.standardiser_, name))
-    data = save(tensors, metadata={_KEY: json.dumps(document, allow_nan=False)})
+    data = save(tensors, metadata={KEY: json.dumps(document, allow_nan=False)})
     with whole_file(Path(path)) as file:
         file.write(data)
 
@@ -79,7 +80,7 @@ def _plain(name: str, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def load(path: str | os.PathLike[str], max_bytes: int) -> NetworkRegressor:
+def load(path: str | os.PathLike[str], max_bytes: int) -> NetworkRegressor | DenseNetRegressor:
     """Read a model; see `trueline.models.load`."""
     path = Path(path)
     size = path.stat().st_size
@@ -94,7 +95,14 @@ def load(path: str | os.PathLike[str], max_bytes: int) -> NetworkRegressor:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, TypeError, ValueError) as error:
         _refuse(path, f"it cannot be read as safetensors ({error})")
-    return _Reader(path, metadata, tensors).model()
+    reader = Reader(path, metadata, tensors)
+    reader.check_format()
+    if reader.document.get("class") == DenseNetRegressor.__name__:
+        # Imported here, for it needs Reader.
+        from trueline.models._densenet_files import read
+
+        return read(reader)
+    return reader.model()
 
 
 def _refuse(path: Path, fault: str) -> NoReturn:
@@ -103,16 +111,16 @@ def _refuse(path: Path, fault: str) -> NoReturn:
     )
 
 
-class _Reader:
+class Reader:
     """Checks a file, part by part."""
 
     def __init__(self, path: Path, metadata: dict[str, str], tensors: dict[str, Any]) -> None:
         self.path = path
         self.tensors = tensors
         try:
-            document = json.loads(metadata[_KEY])
+            document = json.loads(metadata[KEY])
         except KeyError:
-            self.refuse(f"its header has no key {_KEY!r}")
+            self.refuse(f"its header has no key {KEY!r}")
         except (ValueError, RecursionError):
             self.refuse("its header holds no valid JSON")
         if not isinstance(document, dict):
@@ -122,7 +130,7 @@ class _Reader:
     def refuse(self, fault: str) -> NoReturn:
         _refuse(self.path, fault)
 
-    def model(self) -> NetworkRegressor:
+    def check_format(self) -> None:
         if self.document.get("format") != FORMAT:
             self.refuse(f"format is {self.document.get('format')!r}, not {FORMAT!r}")
         if self.document.get("version") != VERSION:
@@ -130,9 +138,12 @@ class _Reader:
                 f"version is {reprlib.repr(self.document.get('version'))}, and this release reads "
                 f"version {VERSION}"
             )
+
+    def model(self) -> NetworkRegressor:
         name = self.document.get("class")
         if not isinstance(name, str) or name not in _CLASSES:
-            self.refuse(f"class is {reprlib.repr(name)}, not one of {sorted(_CLASSES)}")
+            known = sorted([*_CLASSES, DenseNetRegressor.__name__])
+            self.refuse(f"class is {reprlib.repr(name)}, not one of {known}")
         model = self.blank(_CLASSES[name])
         model.n_features_in_ = self.integer("n_features", 1)
         model.seed_ = self.integer("seed", 0)
@@ -145,7 +156,7 @@ class _Reader:
 
     def blank(self, cls: type[NetworkRegressor]) -> NetworkRegressor:
         params = self.document.get("params")
-        known = set(signature(cls).parameters) - set(_LEFT_OUT)
+        known = set(signature(cls).parameters) - set(LEFT_OUT)
         if not isinstance(params, dict) or set(params) != known:
             self.refuse(f"params are {reprlib.repr(params)}; expected {sorted(known)}")
         if isinstance(params["hidden"], list):
@@ -178,22 +189,10 @@ class _Reader:
         expected: dict[str, tuple[Any, tuple[int, ...]]] = {
             f"network.{name}": (np.float32, (k, *shape)) for name, shape in shapes.items()
         }
-        sizes = zip(_SCALES, (d, d, 1, 1), strict=True)
+        sizes = zip(SCALES, (d, d, 1, 1), strict=True)
         expected |= {f"standardiser.{name}": (np.float64, (n,)) for name, n in sizes}
-        if set(self.tensors) != set(expected):
-            odd = sorted(set(self.tensors) ^ set(expected))
-            self.refuse(f"tensors are missing or unknown: {reprlib.repr(odd)}")
-        for name, (dtype, shape) in expected.items():
-            tensor = self.tensors[name]
-            if tensor.dtype != dtype or tensor.shape != shape:
-                found = f"{tensor.dtype} {tensor.shape}"
-                self.refuse(f"{name} is {found}, not {np.dtype(dtype)} {shape}")
-            if not np.isfinite(tensor).all():
-                self.refuse(f"{name} holds numbers that are not finite")
-        x_mean, x_scale, y_mean, y_scale = (self.tensors[f"standardiser.{n}"] for n in _SCALES)
-        if not (x_scale.min() > 0 and y_scale[0] > 0):
-            self.refuse("a scale is not above 0")
-        model.standardiser_ = Standardiser(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))
+        self.check_tensors(expected)
+        model.standardiser_ = self.standardiser()
         model.weights_ = {name: self.tensors[f"network.{name}"] for name in shapes}
         model.n_epochs_ = self.numbers("n_epochs", k)
         model.loss_ = self.numbers("loss", k)
@@ -205,6 +204,25 @@ class _Reader:
             model.noise_ = float(noise)
         elif isinstance(model, ConcreteDropoutRegressor):
             model._read_rates()
+
+    def check_tensors(self, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
+        """Refuse tensors other than these, by name, with their types and shapes."""
+        if set(self.tensors) != set(expected):
+            odd = sorted(set(self.tensors) ^ set(expected))
+            self.refuse(f"tensors are missing or unknown: {reprlib.repr(odd)}")
+        for name, (dtype, shape) in expected.items():
+            tensor = self.tensors[name]
+            if tensor.dtype != dtype or tensor.shape != shape:
+                found = f"{tensor.dtype} {tensor.shape}"
+                self.refuse(f"{name} is {found}, not {np.dtype(dtype)} {shape}")
+            if not np.isfinite(tensor).all():
+                self.refuse(f"{name} holds numbers that are not finite")
+
+    def standardiser(self) -> Standardiser:
+        x_mean, x_scale, y_mean, y_scale = (self.tensors[f"standardiser.{n}"] for n in SCALES)
+        if not (x_scale.min() > 0 and y_scale[0] > 0):
+            self.refuse("a scale is not above 0")
+        return Standardiser(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))
 
     def fill_names(self, model: NetworkRegressor, d: int) -> None:
         names: Any = self.document.get("feature_names")
