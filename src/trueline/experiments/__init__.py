@@ -135,6 +135,17 @@ EXPERIMENTS: dict[str, Experiment] = {
         unit="fits",
         resumable=True,
     ),
+    "depth": Experiment(
+        "the depth of every pixel of an image, forecast by a DenseNet and recalibrated",
+        "trueline.experiments._depth",
+        (
+            Option("epochs", int | None, None, "Epochs of training; 60, or 2 with --quick."),
+            Option("quick", bool, False, "Few images and a tiny network, to see that it works."),
+            *_resumable("depth"),
+        ),
+        unit="images",
+        resumable=True,
+    ),
 }
 
 
