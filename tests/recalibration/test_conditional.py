@@ -58,7 +58,9 @@ def test_it_is_sharper_than_one_map_and_as_calibrated():
 
 
 @pytest.mark.parametrize(
-    "learner", [Gaussian(0.01), Gaussian(50.0), QuantileForest(5)], ids=["narrow", "wide", "forest"]
+    "learner",
+    [Gaussian(0.01), Gaussian(50.0), QuantileForest(5, random_state=0)],
+    ids=["narrow", "wide", "forest"],
 )
 def test_the_outer_map_mends_any_learner(learner):
     X, y, loc = rows(2000)
