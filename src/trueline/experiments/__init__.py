@@ -84,7 +84,7 @@ def _resumable(name: str) -> tuple[Option, Option]:
     )
 
 
-_JOBS = (Option("jobs", int, 2, "Processes to run at a time."),)
+_JOBS = Option("jobs", int, 2, "Processes to run at a time.")
 
 
 def _of_stores(name: str) -> tuple[Option, ...]:
@@ -92,7 +92,7 @@ def _of_stores(name: str) -> tuple[Option, ...]:
     return (
         Option("stores", list[int] | None, None, "A store, 44 or 51; repeat for more. Both."),
         Option("seeds", int | None, None, "Networks of each kind; 5, or 1 with --quick."),
-        *_JOBS,
+        _JOBS,
         Option("quick", bool, False, "One seed and hardly any training, to see that it works."),
         *_resumable(name),
     )
@@ -114,7 +114,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             Option("datasets", list[str] | None, None, "A set to run; repeat for more. All."),
             Option("models", list[str] | None, None, "A model to run; repeat for more. All."),
             Option("splits", int | None, None, "Random splits of a set; 5, or 1 with --quick."),
-            *_JOBS,
+            _JOBS,
             Option("quick", bool, False, "Three small sets and one split, to see that it works."),
             *_resumable("table1"),
         ),

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray
 from trueline.datasets import load_sales
 from trueline.distributions import Distribution, Normal, Stacked
+from trueline.estimators._crossfit import stack as together
 from trueline.metrics import calibration_error
 from trueline.recalibration import Grouped, Isotonic, Online
 from trueline.series import (
@@ -163,8 +164,9 @@ class Rolled(NamedTuple):
     def by(cls, networks: Networks, train: Windows) -> Rolled:
         """Forecast each day from the day before."""
         rows = np.concatenate([rows for _, rows in networks.folds])
-        dist = joined(networks.rolled(lambda model, W: model.predict_dist(W.X), train))
-        return cls(train.y[rows], dist, train.dates[rows])
+        parts = networks.rolled(lambda model, W: model.predict_dist(W.X), train)
+        places = np.split(np.arange(len(rows)), np.cumsum([len(part) for part in parts])[:-1])
+        return cls(train.y[rows], together(parts, places), train.dates[rows])
 
     def half_life(self) -> int:
         """Return the half-life that calibrates best on the second half of these days.
@@ -271,18 +273,10 @@ def by_lead_daily(past: Ahead, new: Ahead, half_life: int) -> Distribution:
     """
     parts, places = [], []
     number = np.arange(new.mean.size).reshape(new.mean.shape)
+    known = past.known_before(FIRST)
     for i in range(new.mean.shape[1]):
-        known = past.known_before(FIRST)
-        known[:, np.arange(known.shape[1]) != i] = False
-        map_ = Online(half_life=half_life).fit(*past.at(known))
+        map_ = Online(half_life=half_life).fit(*past.at(known & (past.leads == i + 1)))
         dist = Normal(new.mean[:, i], new.std[:, i])
         parts.append(recalibrate_daily(map_, new.y[:, i], dist, new.dates[:, i], lead=i + 1))
         places.append(number[:, i])
     return Stacked(parts, places)
-
-
-def joined(parts: list[Distribution]) -> Distribution:
-    """Forecasts one after the other."""
-    ends = np.cumsum([len(part) for part in parts])
-    rows = [np.arange(end - len(part), end) for part, end in zip(parts, ends, strict=True)]
-    return Stacked(parts, rows)
