@@ -501,3 +501,12 @@ def test_progress_is_told_after_every_epoch(monkeypatch, tmp_path):
     told.clear()
     model.fit(IMAGES, DEPTH, checkpoint=tmp_path / "c.safetensors")
     assert told == [(3, 3, 0)]  # nothing was left to do
+
+
+def test_a_function_is_told_of_every_epoch(capsys):
+    told = []
+    images, depth = make_images(4)
+    tiny(n_epochs=3, progress=lambda *now: told.append(now)).fit(images, depth)
+    assert [epoch for epoch, _, _ in told] == [1, 2, 3]
+    assert {most for _, most, _ in told} == {3}
+    assert capsys.readouterr().err == ""

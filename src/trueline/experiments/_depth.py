@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-import trueline as tl
 from trueline._files import write_text
 from trueline.displays import _style
-from trueline.experiments import ExperimentError, Progress
+from trueline.distributions import Normal
+from trueline.experiments import Progress
 from trueline.experiments._depth_images import judge
 from trueline.experiments._depth_network import (
     FULL,
@@ -35,7 +35,7 @@ from trueline.experiments._journal import Journal
 from trueline.experiments._record import folder, made_by
 from trueline.experiments._tasks import DECISIVE, check_counts, versions
 from trueline.models._torch import core
-from trueline.recalibration import Recalibrator
+from trueline.recalibration import Isotonic, Recalibrator
 
 
 def run(
@@ -62,11 +62,11 @@ def run(
     network = train(target, size, found["train"], work)
     moments = Moments(target, journal)
     there = moments.make(network, found, work)
-    findings, maps = recalibrate(moments, found)
+    findings, held = recalibrate(moments, found)
     write_text(target / "depth.csv", csv_of(findings))
     draw_calibration(target / "calibration.png", findings)
     chosen = typical(findings.test["before"])
-    draw_images(target / "images.png", list(_shown(moments, found["test"], chosen, maps)))
+    draw_images(target / "images.png", list(_shown(moments, found["test"], chosen, held)))
     options = {"quick": quick, "epochs": epochs}
     made = made_by("depth", options, [*DECISIVE, "matplotlib"]) + f" Seed {SEED}."
     write_text(target / "depth.md", page(findings, size, made))
@@ -95,17 +95,18 @@ def settings(size: Size) -> dict[str, str]:
     )
 
 
-def recalibrate(
-    moments: Moments, found: dict[str, Part]
-) -> tuple[Findings, dict[str, Recalibrator | None]]:
-    """Fit both maps and judge all forecasts; pixels go through memory a file at a time."""
+def recalibrate(moments: Moments, found: dict[str, Part]) -> tuple[Findings, Recalibrator]:
+    """Fit both maps and judge all forecasts; pixels go through memory a file at a time.
+
+    Returns what was found, and the map of the held-out images.
+    """
 
     def batches(name: str) -> Iterator[Batch]:
         return moments.batches(name, found[name])
 
     started = time.perf_counter()
-    training = fit(tl.Isotonic(), batches("train"))
-    held = fit(tl.Isotonic(), batches("held"))
+    training = fit(Isotonic(), batches("train"))
+    held = fit(Isotonic(), batches("held"))
     maps: dict[str, Recalibrator | None] = {"before": None, "training": training, "held": held}
     test = judge(batches("test"), maps)
     seconds = _first_time(moments, time.perf_counter() - started)
@@ -116,7 +117,7 @@ def recalibrate(
     }
     forecast = moments.seconds("test")
     runs = {"training": found["train"].runs, "held": found["held"].runs, "test": found["test"].runs}
-    return Findings(test, fitted, runs, forecast, seconds), maps
+    return Findings(test, fitted, runs, forecast, seconds), held
 
 
 def _first_time(moments: Moments, seconds: float) -> float:
@@ -129,26 +130,23 @@ def _first_time(moments: Moments, seconds: float) -> float:
 
 
 def _shown(
-    moments: Moments, part: Part, chosen: list[int], maps: dict[str, Recalibrator | None]
+    moments: Moments, part: Part, chosen: list[int], recalibrator: Recalibrator
 ) -> Iterator[Shown]:
     """Yield what is drawn of some images."""
     wanted = {place: rank for rank, place in enumerate(chosen)}
     shown: dict[int, Shown] = {}
     place = 0
-    after = maps["held"]
-    if after is None:
-        raise ExperimentError("there is no map of the held-out images.")
     for batch in moments.batches("test", part):
         for y, mean, std in zip(batch.y, batch.mean, batch.std, strict=True):
             if place in wanted:
-                dist = tl.Normal(mean.ravel().astype(np.float64), std.ravel().astype(np.float64))
+                dist = Normal(mean.ravel().astype(np.float64), std.ravel().astype(np.float64))
                 shown[wanted[place]] = Shown.of(
                     part.data.images[place],
                     y,
                     part.data.mask[place],
                     mean,
                     dist,
-                    after.transform(dist),
+                    recalibrator.transform(dist),
                 )
             place += 1
     yield from (shown[rank] for rank in sorted(shown))

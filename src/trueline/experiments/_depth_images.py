@@ -19,7 +19,7 @@ from trueline.experiments._depth_stream import Batch, rows
 from trueline.metrics._calibration import check_levels, error_of
 from trueline.metrics._evaluate import average, one_pass
 from trueline.recalibration import Recalibrator
-from trueline.scale._judging import _place
+from trueline.scale._judging import levels_below
 
 #: Levels that are counted at: those of Eq. 9, and as many between them for the curve.
 LEVELS = np.arange(21) / 20
@@ -191,7 +191,7 @@ def _image(
     sums = average(parts, 1.0)
     sums["squared_error"] = float(found.squared_error.sum())
     sums["relative_error"] = float((np.sqrt(found.squared_error) / np.abs(y)).sum())
-    counts = np.bincount(_place(LEVELS, found.pit), minlength=LEVELS.size + 1)
+    counts = np.bincount(levels_below(LEVELS, found.pit), minlength=LEVELS.size + 1)
     return y.size, np.cumsum(counts)[:-1].astype(np.float64), [sums[name] for name in _SUMS]
 
 

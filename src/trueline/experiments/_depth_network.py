@@ -81,9 +81,10 @@ class Part(NamedTuple):
 def parts(every: int) -> dict[str, Part]:
     """Images to train on, training images held out, and images to test on.
 
-    Images are held out by whole runs, so that no held-out room was seen in training: the source
-    has the images of a room one after the other, and puts them all to train or all to test. So a
-    run of images that ends where images of the other kind begin holds whole rooms.
+    Images are held out by whole runs of the source's numbers, which end where images of the other
+    kind begin. If the source has the images of a room one after the other, and all of them on one
+    side of its split, no held-out room was seen in training. It does not say so here: there are no
+    names of rooms.
     """
     data = load_depth()
     train, test = (_with_runs(data.part(split)) for split in ("train", "test"))

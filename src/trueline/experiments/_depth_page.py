@@ -196,7 +196,7 @@ def _what_was_done(found: Findings, size: Size) -> str:
                 f"NYU Depth v2 at 72 x 96, in the official split, in place of Make3D, which cannot "
                 f"be had. One fully convolutional DenseNet with dropout 0.2 is trained in "
                 f"{count(size.epochs, 'epoch')} on {len(fitted['training']):,} images; "
-                f"{len(fitted['held']):,} of the training images are held out by whole rooms"
+                f"{len(fitted['held']):,} of the training images are held out"
                 f"{_rooms(found)}, and "
                 f"{len(test):,} test images with {int(test.n.sum()):,} valid pixels are judged. A "
                 f"forecast is made of {size.samples} thinned networks.{part}"
@@ -216,7 +216,10 @@ def _what_was_done(found: Findings, size: Size) -> str:
 def _rooms(found: Findings) -> str:
     """How many runs of images are held out."""
     runs = len(np.unique(found.runs["held"][found.fitted["held"].place]))
-    return f" ({count(runs, 'run')} of images that stand one after the other in the source)"
+    return (
+        f" in {count(runs, 'run')} of images that stand one after the other in the source, which "
+        f"we take to be of rooms that no other run has"
+    )
 
 
 def _before(found: Findings) -> str:
@@ -309,7 +312,7 @@ def _dependence(found: Findings) -> str:
                 f"worth {number(n['effective_pixels'] / len(held))} of its pixels. Images of one "
                 f"room are not independent either. By runs of images that stand one after the "
                 f"other in the source ({len(np.unique(found.runs['test'][held.place]))} in the "
-                f"test images), each a room or more, the floor is {n['floor_by_runs']:.2e} rather "
+                f"test images) the floor is {n['floor_by_runs']:.2e} rather "
                 f"than {n['calibration_floor']:.2e}."
             ),
         ]

@@ -78,8 +78,9 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         rounded down to what can be halved; 1 shows whole images.
     device : str, default "cpu"
         As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
-    progress : bool, default False
-        Show on the standard error how far training is.
+    progress : bool or callable, default False
+        Show on the standard error how far training is, or tell a function of every epoch: the
+        epoch, the most there can be, and the networks done.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
         repeat in any case.
@@ -137,7 +138,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         flip: bool = True,
         crop: float = 0.9,
         device: str = "cpu",
-        progress: bool = False,
+        progress: Any = False,
         random_state: Any = None,
     ) -> None:
         self.layers = layers

@@ -10,8 +10,11 @@ Told = Callable[[int, int, int], None]
 
 
 @contextmanager
-def training_progress(wanted: bool, label: str, n_networks: int) -> Iterator[Told | None]:
+def training_progress(wanted: bool | Told, label: str, n_networks: int) -> Iterator[Told | None]:
     """Yield what to tell of every epoch: the epoch, the most there can be, the networks done."""
+    if callable(wanted):
+        yield wanted
+        return
     if not wanted:
         yield None
         return

@@ -140,7 +140,7 @@ class Judging:
         self._weight.append(
             (float(y.size), float(y.size)) if w is None else (float(w.sum()), float(w @ w))
         )
-        place = _place(self._levels, rows.pit)
+        place = levels_below(self._levels, rows.pit)
         self._counts += np.bincount(place, w, minlength=self._counts.size)
         if self._groups is not None:
             self._groups.count(place, w)
@@ -217,7 +217,7 @@ class Judging:
         )
 
 
-def _place(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
+def levels_below(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
     """Return how many of the levels lie below each value."""
     # A pass for each of a few levels is faster than a search, whose branches are unpredictable.
     place = np.zeros(u.size, dtype=np.uint8)
