@@ -32,7 +32,7 @@ PASSES = 8
 
 def batches(first: int, stop: int) -> Iterator[object]:
     """Yield images that are off together, forecast ten times too surely, made as they are asked."""
-    from trueline.experiments._depth_stream import Batch
+    from trueline.scale import Batch
 
     for start in range(first, stop, CHUNK):
         rng = np.random.default_rng([7, start])
@@ -45,13 +45,12 @@ def batches(first: int, stop: int) -> Iterator[object]:
 
 def recalibrate(n_fit: int, n_test: int) -> dict[str, object]:
     """Fit the two maps and judge the three forecasts."""
-    import trueline as tl
     from trueline.experiments._depth_images import judge
-    from trueline.experiments._depth_stream import fit
+    from trueline.scale import fit_batches
 
     cut = n_fit - n_fit // 10
-    training = fit(tl.Isotonic(), batches(0, cut))
-    held = fit(tl.Isotonic(), batches(cut, n_fit))
+    training = fit_batches(batches(0, cut))
+    held = fit_batches(batches(cut, n_fit))
     maps = {"before": None, "training": training, "held": held}
     return dict(judge(batches(1000, 1000 + n_test), maps))
 

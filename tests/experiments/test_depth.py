@@ -13,10 +13,19 @@ import trueline as tl
 from trueline.datasets import DepthImages
 from trueline.experiments import ExperimentError, _depth, _depth_network, _depth_plots
 from trueline.experiments._depth_images import LEVELS, judge
-from trueline.experiments._depth_network import LONGEST, MOMENTS, SEED, Epochs, Size, Work, held_out
+from trueline.experiments._depth_network import (
+    FORECASTS,
+    LONGEST,
+    MOMENTS,
+    SEED,
+    Epochs,
+    Size,
+    Work,
+    held_out,
+)
 from trueline.experiments._depth_page import HOLDS, Findings, csv_of, page, table
 from trueline.experiments._depth_plots import Shown, draw_calibration, draw_images, typical
-from trueline.experiments._depth_stream import Batch, fit
+from trueline.scale import Batch, fit_batches
 
 pytest.importorskip("torch")
 
@@ -205,7 +214,7 @@ def findings(spread=1.0, shift=0.0, forecast_seconds=120.0):
         "held": batch(40, 1, 1.0, 0.0),
         "test": batch(50, 2, spread, shift),
     }
-    maps = {"before": None} | {n: fit(tl.Isotonic(), [sets[n]]) for n in ("training", "held")}
+    maps = {"before": None} | {n: fit_batches([sets[n]]) for n in ("training", "held")}
     return Findings(
         judge([sets["test"]], maps),
         {name: judge([sets[name]], {name: maps[name]})[name] for name in ("training", "held")},
@@ -224,10 +233,17 @@ def words(text):
     return " ".join(text.split())
 
 
-def test_the_table_has_a_line_a_variant(found):
-    lines = table(found).splitlines()
+def both(found):
+    """The same findings for both forecasts."""
+    return dict.fromkeys(FORECASTS, found)
+
+
+def test_the_table_has_a_line_a_forecast_and_variant(found):
+    lines = table(both(found)).splitlines()
     assert [line.split("|")[1].strip() for line in lines[2:]] == [
-        *("before", "training images", "held-out images"),
+        f"{forecast}, {variant}"
+        for forecast in ("dropout and noise", "dropout alone")
+        for variant in ("before", "training images", "held-out images")
     ]
     n = found.numbers["held"]
     assert f"{n['calibration_error']:.3e}" in lines[4]
@@ -235,7 +251,13 @@ def test_the_table_has_a_line_a_variant(found):
 
 
 def test_the_csv_has_every_number(found):
-    rows = list(csv.DictReader(io.StringIO(csv_of(found))))
+    rows = list(csv.DictReader(io.StringIO(csv_of(both(found)))))
+    names = ["dropout and noise"] * 3 + ["dropout alone"] * 3
+    assert [row["forecast"] for row in rows] == names
+    assert [list(row.values())[1:] for row in rows[:3]] == [
+        list(row.values())[1:] for row in rows[3:]
+    ]
+    rows = rows[:3]
     assert [row["variant"] for row in rows] == ["before", "training images", "held-out images"]
     assert [row["fit_images"] for row in rows] == ["", "60", "40"]
     for row, (name, judged) in zip(rows, found.test.items(), strict=True):
@@ -255,24 +277,26 @@ def test_floors_count_the_images_of_the_map(found):
 
 
 def test_the_page_says_what_was_found(found):
-    text = words(page(found, TINY, "Made by us."))
+    text = words(page(both(found), TINY, "Made by us."))
     before, held = found.numbers["before"], found.numbers["held"]
     factor = before["calibration_error"] / held["calibration_error"]
     assert f"{factor:.2f} times lower: at least the paper's 2.28 times" in text
-    assert "60 times less" in text
+    assert "30 times less" in text
     assert "floor = sum over levels j of Var_i(f_ij) / (number of images)" in text
     runs = f"(25 in the test images) the floor is {held['floor_by_runs']:.2e}"
     assert runs in text
     assert HOLDS[0] <= held["coverage"] <= HOLDS[1]
     assert "within 87 to 93%" in text
     assert "numbers mean nothing" not in text
-    assert "only every 12th image" in words(page(found, TINY._replace(every=12), "Made by us."))
+    assert "only every 12th image" in words(
+        page(both(found), TINY._replace(every=12), "Made by us.")
+    )
 
 
 def test_the_page_does_not_hide_what_failed():
     """Test images that are further and more spread than those of the maps."""
     bad = findings(spread=3.0, shift=1.0, forecast_seconds=1.0)
-    text = words(page(bad, TINY, "Made by us."))
+    text = words(page(both(bad), TINY, "Made by us."))
     assert "less than the paper's 2.28 times" in text
     held = re.search(r"Recalibrated on held-out images.*?wide on average", text)
     assert held
@@ -282,8 +306,8 @@ def test_the_page_does_not_hide_what_failed():
 
 
 def test_pictures(found, tmp_path):
-    draw_calibration(tmp_path / "a.png", found)
-    draw_calibration(tmp_path / "b.png", found)
+    draw_calibration(tmp_path / "a.png", both(found))
+    draw_calibration(tmp_path / "b.png", both(found))
     content = (tmp_path / "a.png").read_bytes()
     assert content == (tmp_path / "b.png").read_bytes()
     assert content.startswith(b"\x89PNG")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.experiments import _depth_images, _depth_stream
+from trueline.experiments import _depth_images
 from trueline.experiments._depth_images import LEVELS, half_width, judge
-from trueline.experiments._depth_stream import Batch, blocks, fit, rows
 from trueline.recalibration import _state
+from trueline.scale import Batch, evaluate_batches, fit_batches
+from trueline.scale._batches import rows
 
 
 def pictures(n, seed=0, size=(6, 8), shared=1.0):
@@ -42,13 +43,13 @@ def test_the_map_of_batches_is_that_of_one_fit_to_the_last_bit():
     batch = pictures(40)
     whole = tl.Isotonic().fit(*rows(batch))
     for sizes in ([40], [1] * 40, [7, 20, 13]):
-        assert fit(tl.Isotonic(), cut(batch, *sizes)).to_bytes() == whole.to_bytes()
+        assert fit_batches(cut(batch, *sizes)).to_bytes() == whole.to_bytes()
 
 
 def test_maps_merge_in_any_order():
     batch = pictures(30)
     whole = tl.Isotonic().fit(*rows(batch)).to_bytes()
-    maps = [fit(tl.Isotonic(), [part]) for part in cut(batch, 3, 10, 17)]
+    maps = [fit_batches([part]) for part in cut(batch, 3, 10, 17)]
     for first, second, third in itertools.permutations(maps):
         assert first.merge(second).merge(third).to_bytes() == whole
         assert first.merge(second.merge(third)).to_bytes() == whole
@@ -61,7 +62,7 @@ def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch
     monkeypatch.setattr(_state.State.of.__func__, "__defaults__", (500,))
     batch = pictures(60)
     parts = cut(batch, 20, 15, 25)
-    streamed = [fit(tl.Isotonic(), order) for order in itertools.permutations(parts)]
+    streamed = [fit_batches(order) for order in itertools.permutations(parts)]
     assert streamed[0].scores_.rounded
     assert len({R.to_bytes() for R in streamed}) == 1
     y, dist = rows(batch)
@@ -71,7 +72,7 @@ def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch
     assert rounded.size == exact.size
     assert (np.abs(rounded - exact) <= 2.0**-17 * np.abs(exact)).all()
     # Parts that were rounded on their own merge to the same state.
-    one, two, three = (fit(tl.Isotonic(), [part]) for part in parts)
+    one, two, three = (fit_batches([part]) for part in parts)
     for merged in (one._pool(two)._pool(three), three._pool(one)._pool(two)):
         assert merged.to_bytes() == streamed[0].to_bytes()
 
@@ -79,20 +80,25 @@ def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch
 def test_blocks_of_dask_arrays_are_batches():
     da = pytest.importorskip("dask.array")
     batch = pictures(10)
-    expected = fit(tl.Isotonic(), [batch]).to_bytes()
+    expected = fit_batches([batch]).to_bytes()
     # Cut within images too, and the arrays differently.
     chunks = [(4, 3, 8), (10, 6, 8), (1, 6, 4), (5, 6, 8)]
     arrays = [da.from_array(part, chunks=c) for part, c in zip(batch, chunks, strict=True)]
-    assert fit(tl.Isotonic(), blocks(*arrays)).to_bytes() == expected
-    images = judge(blocks(*(a.rechunk((4, 6, 8)) for a in arrays)), {"before": None})["before"]
+    assert fit_batches(Batch(*arrays)).to_bytes() == expected
+    images = judge(Batch(*(a.rechunk((4, 6, 8)) for a in arrays)), {"before": None})["before"]
     np.testing.assert_array_equal(images.below, judge([batch], {"before": None})["before"].below)
-    with pytest.raises(ValueError, match=r"the shapes \(10, 6, 8\), \(9, 6, 8\)"):
-        next(blocks(arrays[0], arrays[1][:9], arrays[2]))
+    found, expected = evaluate_batches(Batch(*arrays)), evaluate_batches([batch])
+    assert found.overall.n == expected.overall.n
+    np.testing.assert_allclose(found.overall.crps, expected.overall.crps, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"the shapes y \(10, 6, 8\), mean \(9, 6, 8\)"):
+        fit_batches(Batch(arrays[0], arrays[1][:9], arrays[2]))
+    with pytest.raises(TypeError, match="Dask arrays and a ndarray; expected one kind"):
+        fit_batches(Batch(arrays[0], batch.mean, arrays[2]))
 
 
 def test_what_is_judged_image_by_image_adds_up_to_all_pixels():
     batch = pictures(25)
-    R = fit(tl.Isotonic(), [pictures(10, seed=1)])
+    R = fit_batches([pictures(10, seed=1)])
     found = judge(cut(batch, 11, 14), {"before": None, "after": R})
     y, dist = rows(batch)
     for name, whole in (("before", dist), ("after", R.transform(dist))):
@@ -109,6 +115,21 @@ def test_what_is_judged_image_by_image_adds_up_to_all_pixels():
         np.testing.assert_allclose(judged.curve[1:-1], curve)
 
 
+def test_batches_are_evaluated_as_all_outcomes_are():
+    batch = pictures(25)
+    R = fit_batches([pictures(10, seed=1)], tl.Scaling())
+    assert isinstance(R, tl.Scaling)
+    y, dist = rows(batch)
+    for recalibrator, whole in ((None, dist), (R, R.transform(dist))):
+        found = evaluate_batches(cut(batch, 11, 14), recalibrator, coverage=0.8).overall
+        expected = tl.evaluate(y, whole, coverage=0.8)
+        assert found.n == expected.n
+        for name in ("crps", "coverage", "calibration_error", "interval_score", "log_score"):
+            np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10)
+    plain_tuples = [tuple(part) for part in cut(batch, 11, 14)]
+    assert evaluate_batches(plain_tuples).overall.n == y.size
+
+
 def test_no_batch_is_held_while_the_next_is_made():
     """Before a batch is made, only the one before it may still be alive."""
     alive = []
@@ -122,7 +143,7 @@ def test_no_batch_is_held_while_the_next_is_made():
             yield batch
             del batch
 
-    R = fit(tl.Isotonic(), batches())
+    R = fit_batches(batches())
     judge(batches(), {"before": None, "after": R})
     assert len(most) == 40
     assert max(most) <= 1
@@ -206,22 +227,22 @@ def test_two_parts_make_the_band_wider():
 def test_bad_batches():
     good = pictures(3)
     with pytest.raises(ValueError, match=r"y \(3, 6, 8\), mean \(2, 6, 8\).*expected one shape"):
-        fit(tl.Isotonic(), [good._replace(mean=good.mean[:2])])
+        fit_batches([good._replace(mean=good.mean[:2])])
     with pytest.raises(ValueError, match="mask has the type float64; expected bool"):
-        fit(tl.Isotonic(), [good._replace(mask=np.ones((3, 6, 8)))])
+        fit_batches([good._replace(mask=np.ones((3, 6, 8)))])
     with pytest.raises(ValueError, match="Set the mask to False there"):
-        fit(tl.Isotonic(), [good._replace(mask=None)])
-    with pytest.raises(ValueError, match="no valid pixel"):
-        fit(tl.Isotonic(), [good._replace(mask=np.zeros((3, 6, 8), dtype=bool))])
+        fit_batches([good._replace(mask=None)])
+    with pytest.raises(ValueError, match="no valid outcome"):
+        fit_batches([good._replace(mask=np.zeros((3, 6, 8), dtype=bool))])
+    with pytest.raises(ValueError, match="no valid outcome"):
+        evaluate_batches([])
     with pytest.raises(ValueError, match="no valid pixel"):
         judge([], {"a": None})
-    R = fit(tl.Isotonic(), [good])
-    before = R.to_bytes()
+    with pytest.raises(TypeError, match="a batch is a ndarray; expected Batch"):
+        fit_batches(good.y)
     with pytest.raises(ValueError, match="scale"):
-        fit(R, [good._replace(std=-good.std)])
-    assert R.to_bytes() == before
+        fit_batches([good._replace(std=-good.std)])
 
 
 def test_levels_hold_those_of_the_error():
     np.testing.assert_array_equal(LEVELS[_depth_images._ERROR], np.arange(11) / 10)
-    assert _depth_stream.Batch._fields == ("y", "mean", "std", "mask")

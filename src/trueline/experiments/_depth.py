@@ -14,6 +14,7 @@ from trueline.distributions import Normal
 from trueline.experiments import Progress
 from trueline.experiments._depth_images import judge
 from trueline.experiments._depth_network import (
+    FORECASTS,
     FULL,
     HELD_OUT,
     LONGEST,
@@ -30,12 +31,12 @@ from trueline.experiments._depth_network import (
 )
 from trueline.experiments._depth_page import Findings, csv_of, page, table
 from trueline.experiments._depth_plots import Shown, draw_calibration, draw_images, typical
-from trueline.experiments._depth_stream import Batch, fit
 from trueline.experiments._journal import Journal
 from trueline.experiments._record import folder, made_by
 from trueline.experiments._tasks import DECISIVE, check_counts, versions
 from trueline.models._torch import core
-from trueline.recalibration import Isotonic, Recalibrator
+from trueline.recalibration import Recalibrator
+from trueline.scale import Batch, fit_batches
 
 
 def run(
@@ -62,11 +63,13 @@ def run(
     network = train(target, size, found["train"], work)
     moments = Moments(target, journal)
     there = moments.make(network, found, work)
-    findings, held = recalibrate(moments, found)
+    results = {forecast: recalibrate(moments, found, forecast) for forecast in FORECASTS}
+    findings = {forecast: result[0] for forecast, result in results.items()}
     write_text(target / "depth.csv", csv_of(findings))
     draw_calibration(target / "calibration.png", findings)
-    chosen = typical(findings.test["before"])
-    draw_images(target / "images.png", list(_shown(moments, found["test"], chosen, held)))
+    chosen = typical(findings["both"].test["before"])
+    shown = _shown(moments, found["test"], chosen, results["both"][1])
+    draw_images(target / "images.png", list(shown))
     options = {"quick": quick, "epochs": epochs}
     made = made_by("depth", options, [*DECISIVE, "matplotlib"]) + f" Seed {SEED}."
     write_text(target / "depth.md", page(findings, size, made))
@@ -95,37 +98,40 @@ def settings(size: Size) -> dict[str, str]:
     )
 
 
-def recalibrate(moments: Moments, found: dict[str, Part]) -> tuple[Findings, Recalibrator]:
-    """Fit both maps and judge all forecasts; pixels go through memory a file at a time.
+def recalibrate(
+    moments: Moments, found: dict[str, Part], forecast: str
+) -> tuple[Findings, Recalibrator]:
+    """Fit both maps of a forecast and judge all; pixels go through memory a file at a time.
 
     Returns what was found, and the map of the held-out images.
     """
 
     def batches(name: str) -> Iterator[Batch]:
-        return moments.batches(name, found[name])
+        return moments.batches(name, found[name], forecast)
 
     started = time.perf_counter()
-    training = fit(Isotonic(), batches("train"))
-    held = fit(Isotonic(), batches("held"))
+    training = fit_batches(batches("train"))
+    held = fit_batches(batches("held"))
     maps: dict[str, Recalibrator | None] = {"before": None, "training": training, "held": held}
     test = judge(batches("test"), maps)
-    seconds = _first_time(moments, time.perf_counter() - started)
+    seconds = _first_time(moments, forecast, time.perf_counter() - started)
     # For the floors: how much the images differ that the maps were fitted on.
     fitted = {
         "training": judge(batches("train"), {"training": training})["training"],
         "held": judge(batches("held"), {"held": held})["held"],
     }
-    forecast = moments.seconds("test")
+    passes = moments.seconds("test")
     runs = {"training": found["train"].runs, "held": found["held"].runs, "test": found["test"].runs}
-    return Findings(test, fitted, runs, forecast, seconds), held
+    return Findings(test, fitted, runs, passes, seconds), held
 
 
-def _first_time(moments: Moments, seconds: float) -> float:
+def _first_time(moments: Moments, forecast: str, seconds: float) -> float:
     """How long it took the first time, so that the page stays as it is."""
     for record in moments.journal.records:
-        if record.get("kind") == "recalibrated":
+        if record.get("kind") == "recalibrated" and record.get("forecast") == forecast:
             return float(record["seconds"])
-    moments.journal.append({"kind": "recalibrated", "seconds": round(seconds, 2)})
+    record = {"kind": "recalibrated", "forecast": forecast, "seconds": round(seconds, 2)}
+    moments.journal.append(record)
     return round(seconds, 2)
 
 
@@ -136,7 +142,7 @@ def _shown(
     wanted = {place: rank for rank, place in enumerate(chosen)}
     shown: dict[int, Shown] = {}
     place = 0
-    for batch in moments.batches("test", part):
+    for batch in moments.batches("test", part, "both"):
         for y, mean, std in zip(batch.y, batch.mean, batch.std, strict=True):
             if place in wanted:
                 dist = Normal(mean.ravel().astype(np.float64), std.ravel().astype(np.float64))

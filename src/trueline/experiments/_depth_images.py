@@ -7,7 +7,7 @@ pixels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-from trueline.experiments._depth_stream import Batch, rows
 from trueline.metrics._calibration import check_levels, error_of
 from trueline.metrics._evaluate import average, one_pass
 from trueline.recalibration import Recalibrator
+from trueline.scale import Batch
+from trueline.scale._batches import Batches, each, rows
 from trueline.scale._judging import levels_below
 
 #: Levels that are counted at: those of Eq. 9, and as many between them for the curve.
@@ -159,7 +160,7 @@ def errors(curves: FloatArray) -> FloatArray:
     return found if curves.ndim > 1 else found[0]
 
 
-def judge(batches: Iterable[Batch], maps: Mapping[str, Recalibrator | None]) -> dict[str, Judged]:
+def judge(batches: Batches, maps: Mapping[str, Recalibrator | None]) -> dict[str, Judged]:
     """Judge the forecasts of each image by several maps; None leaves them as they are.
 
     Batches go through memory one by one, and once.
@@ -167,7 +168,7 @@ def judge(batches: Iterable[Batch], maps: Mapping[str, Recalibrator | None]) -> 
     kept: dict[str, list[tuple[int, FloatArray, list[float]]]] = {name: [] for name in maps}
     place: list[int] = []
     shown = 0
-    for batch in batches:
+    for batch in each(batches):
         for i in range(len(batch.y)):
             mask = None if batch.mask is None else batch.mask[i]
             found = rows(Batch(batch.y[i], batch.mean[i], batch.std[i], mask))

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from trueline._files import whole_file
 from trueline.datasets import DepthImages, load_depth
 from trueline.experiments import ExperimentError, Progress
-from trueline.experiments._depth_stream import Batch
 from trueline.experiments._journal import Journal
 from trueline.models import DenseNetRegressor
+from trueline.scale import Batch
 
 CHECKPOINT = "network.safetensors"
 MOMENTS = "moments"
@@ -29,6 +29,11 @@ SEED = 0
 #: Share of the training images that the network is not shown, and the longest run among them:
 #: many rooms say more than many images of a few.
 HELD_OUT, LONGEST = 0.1, 5
+#: Forecasts of the one network, and how they are called. With the noise that it forecasts it has
+#: all the uncertainty of Kendall and Gal; what dropout tells is a part of that.
+FORECASTS = {"both": "dropout and noise", "dropout": "dropout alone"}
+# Where their standard deviations are in a file.
+_STD = {"dropout": 1, "both": 2}
 # Images of a file of forecasts.
 _CHUNK = 32
 # What an image costs in an epoch of training, in passes of a forecast; measured.
@@ -51,6 +56,7 @@ class Size(NamedTuple):
             self.layers,
             growth_rate=self.growth_rate,
             first_channels=self.first_channels,
+            aleatoric=True,
             n_samples=self.samples,
             n_epochs=self.epochs,
             random_state=SEED,
@@ -191,6 +197,8 @@ def weights_sum(model: DenseNetRegressor) -> str:
 class Moments:
     """Means and standard deviations of all pixels, float32, in files of a few images each.
 
+    The deviations are those of dropout, and of dropout and noise.
+
     The journal knows the sum of every file and of the network that made it: a file that was
     damaged or comes from another network is made anew.
     """
@@ -215,9 +223,10 @@ class Moments:
                     missing.append((file, part.data.images[some]))
         for file, images in missing:
             started = time.perf_counter()
-            mean, var = model.predict_moments(images)
+            mean, doubt, noise = model.predict_parts(images)
             seconds = time.perf_counter() - started
-            content = _npy(np.stack([mean, np.sqrt(var)]).astype(np.float32))
+            stds = np.sqrt(doubt), np.sqrt(doubt + noise)
+            content = _npy(np.stack([mean, *stds]).astype(np.float32))
             with whole_file(self.folder / file) as out:
                 out.write(content)
             self.journal.append(
@@ -247,11 +256,13 @@ class Moments:
         last = {r["file"]: r for r in self.journal.records if r.get("kind") == "moments"}
         return sum(r["seconds"] for file, r in last.items() if file.startswith(f"{name}-"))
 
-    def batches(self, name: str, part: Part) -> Iterator[Batch]:
-        """Yield the forecasts of a part, a file at a time, with depths and masks."""
+    def batches(self, name: str, part: Part, forecast: str) -> Iterator[Batch]:
+        """Yield one of the forecasts of a part, a file at a time, with depths and masks."""
         for file, some in _chunks(name, len(part)):
-            mean, std = np.load(self.folder / file, allow_pickle=False)
-            yield Batch(part.data.depth[some], mean, std, part.data.mask[some])
+            found = np.load(self.folder / file, allow_pickle=False)
+            yield Batch(
+                part.data.depth[some], found[0], found[_STD[forecast]], part.data.mask[some]
+            )
 
 
 def forget(target: Path) -> None:

@@ -5,6 +5,7 @@ What the page says is computed from what was found.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline.experiments._depth_images import COVERAGE, DRAWS, LEVELS, Judged, half_width
-from trueline.experiments._depth_network import CHECKPOINT, MOMENTS, SEED, Size
+from trueline.experiments._depth_network import CHECKPOINT, FORECASTS, MOMENTS, SEED, Size
 from trueline.experiments._prose import (
     bullet,
     change,
@@ -34,8 +35,7 @@ FACTOR = PAPER[0] / PAPER[1]
 HOLDS = (0.87, 0.93)
 
 _METHODS = {
-    "before": "the network as it is: the normal law with mean and variance over thinned networks. "
-    "The noise of the observations is left out, as in the paper.",
+    "before": "the forecast as it is, a normal law.",
     "training": "recalibrated by isotonic regression on the pixels of the images that the network "
     "was trained on. That is the paper's protocol.",
     "held": "recalibrated on the pixels of training images that the network was not shown.",
@@ -43,7 +43,7 @@ _METHODS = {
 
 
 class Findings:
-    """All that was measured.
+    """All that was measured of a forecast.
 
     Parameters
     ----------
@@ -115,13 +115,22 @@ class Findings:
         return {name: int((far > self.band).sum()) for name, far in off.items()}
 
 
-def csv_of(found: Findings) -> str:
-    """Return every number, a line a variant, with the curve."""
-    names = list(found.numbers["before"])
+All = Mapping[str, Findings]
+
+
+def csv_of(found: All) -> str:
+    """Return every number, a line a forecast and variant, with the curve."""
+    names = list(found["both"].numbers["before"])
     levels = [f"below_{level:g}" for level in LEVELS]
-    heads = ["variant", "fit_images", "test_images", "test_pixels", *names, *levels]
-    rows = [
+    heads = ["forecast", "variant", "fit_images", "test_images", "test_pixels", *names, *levels]
+    rows = [row for name, one in found.items() for row in _lines(FORECASTS[name], one)]
+    return comma_separated(heads, rows)
+
+
+def _lines(forecast: str, found: Findings) -> list[list[Any]]:
+    return [
         [
+            forecast,
             VARIANTS[variant],
             len(found.fitted[variant]) if variant in found.fitted else "",
             *(len(judged), int(judged.n.sum())),
@@ -130,18 +139,17 @@ def csv_of(found: Findings) -> str:
         ]
         for variant, judged in found.test.items()
     ]
-    return comma_separated(heads, rows)
 
 
-def table(found: Findings) -> str:
-    """Return what is told at the end of a run: a line a variant."""
+def table(found: All) -> str:
+    """Return what is told at the end of a run: a line a forecast and variant."""
     heads = (
         *("", "RMSE", "relative error", "calibration error", "floor", "error / floor"),
         *("CRPS", "90% holds", "width"),
     )
     rows = [
         (
-            VARIANTS[variant],
+            f"{FORECASTS[name]}, {VARIANTS[variant]}",
             f"{n['rmse']:.4f} m",
             share(n["relative_error"]),
             f"{n['calibration_error']:.3e}",
@@ -151,35 +159,44 @@ def table(found: Findings) -> str:
             share(n["coverage"]),
             f"{n['width']:.2f} m",
         )
-        for variant, n in found.numbers.items()
+        for name, one in found.items()
+        for variant, n in one.numbers.items()
     ]
     return markdown(heads, rows)
 
 
-def page(found: Findings, size: Size, made: str) -> str:
+def page(found: All, size: Size, made: str) -> str:
     """Return the page: what was done, what it shows, and the numbers."""
+    both = found["both"]
     return "\n".join(
         [
             "# Figure 5: the depth of every pixel, forecast by a DenseNet\n",
             f"{made}\n",
-            _what_was_done(found, size),
+            _what_was_done(both, size),
             table(found),
             "![Calibration curves before and after](calibration.png)\n",
-            "## What it shows\n",
-            _before(found),
-            *(_after(found, variant) for variant in ("training", "held")),
-            *(_accuracy(found, variant) for variant in ("training", "held")),
-            _curves(found),
+            *(part for name, one in found.items() for part in _shows(FORECASTS[name], one)),
+            "## Time\n",
             _time(found),
-            "",
             "## Pixels of one image are wrong together\n",
-            _dependence(found),
+            _dependence(both),
             "## Four images\n",
             _images(),
             "![Image, depth, forecast, widths and misses of four test images](images.png)\n",
             _kept(),
         ]
     )
+
+
+def _shows(forecast: str, found: Findings) -> list[str]:
+    return [
+        f"## {forecast[0].upper()}{forecast[1:]}\n",
+        _before(found),
+        *(_after(found, variant) for variant in ("training", "held")),
+        *(_accuracy(found, variant) for variant in ("training", "held")),
+        _curves(found),
+        "",
+    ]
 
 
 def _what_was_done(found: Findings, size: Size) -> str:
@@ -199,8 +216,19 @@ def _what_was_done(found: Findings, size: Size) -> str:
                 f"{len(fitted['held']):,} of the training images are held out"
                 f"{_rooms(found)}, and "
                 f"{len(test):,} test images with {int(test.n.sum()):,} valid pixels are judged. A "
-                f"forecast is made of {size.samples} thinned networks.{part}"
+                f"forecast is made of {size.samples} thinned networks, each of which gives a mean "
+                f"and a variance of the noise at every pixel (Kendall and Gal, 2017).{part}"
             ),
+            bullet(
+                "`dropout and noise`: the normal law with the mean over thinned networks, and the "
+                "variance of the mean over them plus the mean variance of the noise."
+            ),
+            bullet(
+                "`dropout alone`: the same without the noise, as the paper computes uncertainty. "
+                "It is the network's doubt about the mean, not about a depth."
+            ),
+            "",
+            paragraph("Each of them before and after:"),
             *(bullet(f"`{name}`: {_METHODS[variant]}") for variant, name in VARIANTS.items()),
             "",
             paragraph(
@@ -255,8 +283,9 @@ def _accuracy(found: Findings, variant: str) -> str:
     same = f"{before:.3g}" == f"{n:.3g}"
     told = "the same to three digits" if same else "another in its first three digits"
     return bullet(
-        f"RMSE of the mean with the map of the {VARIANTS[variant]}: {n:.4f} m after {before:.4f} m "
-        f"before, {told} ({change(n / before)})."
+        f"No map changes the network's mean, whose RMSE is {before:.4f} m. The mean of the "
+        f"forecast with the map of the {VARIANTS[variant]} is another number; its RMSE is "
+        f"{n:.4f} m, {told} ({change(n / before)})."
     )
 
 
@@ -276,13 +305,14 @@ def _curves(found: Findings) -> str:
     )
 
 
-def _time(found: Findings) -> str:
-    ratio = found.forecast_seconds / found.recalibrate_seconds
-    return bullet(
-        f"The network took {number(found.forecast_seconds)} s to forecast the test images. Fitting "
-        f"both maps and scoring all {len(VARIANTS)} forecasts of the test pixels took "
-        f"{number(found.recalibrate_seconds)} s, "
-        f"{f'{ratio:.0f} times less' if ratio >= 1 else 'more'}."
+def _time(found: All) -> str:
+    passes = found["both"].forecast_seconds
+    seconds = sum(one.recalibrate_seconds for one in found.values())
+    ratio = passes / seconds
+    return paragraph(
+        f"The network took {number(passes)} s to forecast the test images. Fitting both maps of "
+        f"both forecasts and scoring the test pixels {len(found) * len(VARIANTS)} times took "
+        f"{number(seconds)} s, {f'{ratio:.0f} times less' if ratio >= 1 else 'more'}."
     )
 
 

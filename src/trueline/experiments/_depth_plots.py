@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from trueline.displays import _style
 from trueline.distributions import Distribution
 from trueline.experiments._curves import save
 from trueline.experiments._depth_images import CONFIDENCE, COVERAGE, LEVELS, Judged
+from trueline.experiments._depth_network import FORECASTS
 from trueline.experiments._depth_page import VARIANTS, Findings
 
 # Where the images that are shown stand in the order of their RMSE.
@@ -68,12 +69,28 @@ def typical(judged: Judged) -> list[int]:
     return [int(judged.place[order[rank]]) for rank in dict.fromkeys(ranks)]
 
 
-def draw_calibration(path: Path, found: Findings) -> None:
-    """Draw the calibration curves of all variants and write them as PNG."""
+def draw_calibration(path: Path, found: Mapping[str, Findings]) -> None:
+    """Draw the calibration curves of all forecasts and variants and write them as PNG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(5.4, 6.0), layout="constrained", dpi=110)
-    ax = figure.subplots()
+    figure = Figure(figsize=(9.6, 6.0), layout="constrained", dpi=110)
+    for ax, (forecast, one) in zip(figure.subplots(1, len(found)), found.items(), strict=True):
+        _curves(ax, one)
+        ax.set_title(FORECASTS[forecast])
+        band, *curves = ax.get_legend_handles_labels()[0]
+        ax.legend(
+            handles=[*curves, band],
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.14),
+            frameon=False,
+            handlelength=3.2,
+        )
+    n = int(found["both"].test["before"].n.sum())
+    figure.suptitle(f"Depth: calibration on {n:,} test pixels")
+    save(figure, path)
+
+
+def _curves(ax: Any, found: Findings) -> None:
     low, high = (np.clip(LEVELS + side * found.band, 0.0, 1.0) for side in (-1.0, 1.0))
     ax.fill_between(
         LEVELS,
@@ -103,17 +120,6 @@ def draw_calibration(path: Path, found: Findings) -> None:
     )
     ax.set_aspect("equal", adjustable="box")
     _style.tidy(ax)
-    n = int(found.test["before"].n.sum())
-    figure.suptitle(f"Depth: calibration on {n:,} test pixels")
-    band, *curves = ax.get_legend_handles_labels()[0]
-    figure.legend(
-        handles=[*curves, band],
-        loc="outside lower center",
-        ncols=1,
-        frameon=False,
-        handlelength=3.2,
-    )
-    save(figure, path)
 
 
 def draw_images(path: Path, shown: Sequence[Shown]) -> None:

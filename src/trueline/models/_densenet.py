@@ -281,8 +281,8 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
 
     # ---- predict -----------------------------------------------------------------------
 
-    def predict_moments(self, images: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of the forecast at every pixel.
+    def predict_parts(self, images: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean and both parts of the variance of the forecast at every pixel.
 
         They are summed as samples come: whatever `n_samples` is, only some samples of one image
         are ever in memory. An image's forecast is the same in any batch.
@@ -294,7 +294,9 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        mean, var : ndarray, (n, h, w)
+        mean, model, noise : ndarray, (n, h, w)
+            ``model`` is the variance of the mean over thinned networks, and ``noise`` their mean
+            variance of an outcome: 0 unless `aleatoric`.
         """
         check_is_fitted(self)
         self._check()
@@ -303,12 +305,27 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         forecaster = core("_densenet_prediction").Forecaster(
             plan, self.weights_, self.standardiser_, self.seed_, str(self.device)
         )
-        mean, var, noise = forecaster.moments(pictures, self.n_samples, float(self.dropout))
+        mean, model, noise = forecaster.moments(pictures, self.n_samples, float(self.dropout))
         unit = self.standardiser_
         return (
             unit.y_mean + unit.y_scale * mean,
-            unit.y_scale**2 * np.maximum(var + noise, _LEAST_SCALE**2),
+            unit.y_scale**2 * np.maximum(model, _LEAST_SCALE**2),
+            unit.y_scale**2 * noise,
         )
+
+    def predict_moments(self, images: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of the forecast at every pixel, both parts of it together.
+
+        Parameters
+        ----------
+        images : (n, h, w, 3) array-like
+
+        Returns
+        -------
+        mean, var : ndarray, (n, h, w)
+        """
+        mean, model, noise = self.predict_parts(images)
+        return mean, model + noise
 
     def predict_dist(self, images: ArrayLike) -> Normal:
         """Forecast the distribution of every pixel.
