@@ -1,4 +1,5 @@
-# Everything runs in .venv, which these targets create and keep up to date themselves.
+# Everything runs in .venv, or for packages whose pins disagree in .venvs/*: these targets create and
+# keep up to date what they need.
 
 PYTHON  ?= python3
 WORKERS ?= 2
@@ -14,9 +15,12 @@ export TRUELINE_DATA := $(abspath ../shared/data)
 endif
 endif
 
+# One environment for each list of packages that trueline reads; their pins disagree.
+READERS := $(patsubst packages/%.txt,.venvs/%/.ready,$(wildcard packages/*.txt))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint format demo bench clean
+.PHONY: help setup test packages compare lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +29,13 @@ setup: $(VENV)/.dev ## set up the development environment
 
 test: $(VENV)/.dev ## run all tests and doctests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
+
+packages: $(READERS) ## test against the packages whose forecasts are read; needs no .venv
+	$(PYTHON) packages/environments.py test $(ARGS)
+	@$(PYTHON) packages/environments.py list
+
+compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
+	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types and layers
 	$(BIN)/ruff check
@@ -49,8 +60,8 @@ bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/parquet.py $(ARGS)
 
 clean: ## remove the environment, caches and builds
-	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@rm -rf $(VENV) .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests benchmarks packages -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The core alone, which is all that the demo needs. An environment that is broken is made anew.
 $(VENV)/.core: pyproject.toml constraints/cpu.txt
@@ -66,3 +77,6 @@ $(VENV)/.dev: $(VENV)/.core
 	@echo "installing the development tools into $(VENV) (a minute or two)"
 	@$(PIP) install -e ".[dev]" -c constraints/cpu.txt
 	@touch $@
+
+$(READERS): .venvs/%/.ready: packages/%.txt pyproject.toml constraints/cpu.txt
+	@$(PYTHON) packages/environments.py make $*

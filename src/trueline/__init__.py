@@ -151,7 +151,7 @@ _PUBLIC = {
     ),
 }
 # Modules that are offered as they are.
-_MODULES = ("datasets", "inventory", "models", "scale", "series", "testing")
+_MODULES = ("datasets", "interop", "inventory", "models", "scale", "series", "testing")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = list(_HOME)

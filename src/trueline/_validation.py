@@ -184,10 +184,21 @@ def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
     return a
 
 
-def same_length(n: int, a: FloatArray, name: str, what: str) -> None:
-    """Raise unless `a` has `n` rows."""
-    if len(a) != n:
-        raise ValueError(f"{name} has {len(a)} rows but {what} has {n}; expected the same number.")
+def same_length(
+    n: int, a: FloatArray, name: str, what: str, draws: FloatArray | None = None
+) -> None:
+    """Raise unless `a` has `n` rows; `draws`, (n, k), are those of a forecast that has them."""
+    if len(a) == n:
+        return
+    hint = ""
+    if draws is not None and draws.shape[1] == len(a):
+        hint = (
+            f" It has {len(a)} draws in each row, so it looks transposed: draws are (rows, draws), "
+            f"and those that come as (draws, rows) must be turned, draws.T."
+        )
+    raise ValueError(
+        f"{name} has {len(a)} rows but {what} has {n}; expected the same number.{hint}"
+    )
 
 
 def levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:

@@ -89,6 +89,12 @@ def test_quantiles_are_undone_by_the_cdf(name):
         np.testing.assert_allclose(law.logcdf(z), np.log(q), rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("df", [1.0, 4.0, 1e7])
+def test_student_t_ends_at_infinity_on_the_right_sides(df):
+    ends = StandardStudentT(np.float64(df)).ppf(np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(ends, [-np.inf, np.inf])
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_tails_and_logarithms_agree(name):
     law = LAWS[name]

@@ -18,6 +18,7 @@ from trueline.distributions import (
 from trueline.distributions._external import ScipyForecast, SkproForecast, TorchForecast
 from trueline.distributions._quantiles import RecalibratedQuantiles
 from trueline.distributions._recalibrated import Recalibrated
+from trueline.distributions._transformed import Transformed
 from trueline.laws import Law
 from trueline.laws._piecewise import PiecewiseLaw
 
@@ -34,6 +35,7 @@ _KINDS: dict[type[Distribution], str] = {
     ScipyForecast: "from scipy",
     SkproForecast: "from skpro",
     TorchForecast: "from torch",
+    Transformed: "transformed",
 }
 
 

@@ -16,10 +16,12 @@ from trueline.distributions._abstract import Distribution, Rows
 from trueline.distributions._recalibrated import Recalibrated
 from trueline.laws import ScoreLaw
 from trueline.laws._normal import LOG_SQRT_2PI
-from trueline.laws._search import normal_score
+from trueline.laws._search import normal_score, solve_increasing
 
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
+# A normal score beyond all that a probability has.
+_FAR = 40.0
 
 # The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and
 # weights of one; rows are worked on in blocks of this many elements.
@@ -27,6 +29,9 @@ _EDGES = np.linspace(-8.0, 8.0, 33)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PANELS = (len(_EDGES) - 1, len(_NODES))
 _BLOCK = 1 << 19
+# Share of a moment that may lie in the outermost panel: with more, there is no telling what lies
+# beyond, or whether the moment is finite.
+_OUTSIDE = 1e-6
 
 
 class _Ends(NamedTuple):
@@ -169,6 +174,21 @@ class External(Distribution):
                 half = ds * ndtr(side * s) * side * (value - self._unscore(s))
                 loss += half.sum(axis=1, keepdims=True)
             out[:, j] = 2.0 * loss[:, 0]
+        return out
+
+    def _integrate(self, f: Callable[[FloatArray, Rows], FloatArray]) -> FloatArray:
+        """Expectation of f(y, rows), by the same panels; NaN if the outermost still count."""
+        out = np.empty(len(self))
+        size = max(1, _BLOCK // (len(_EDGES) * len(_NODES)))
+        s, ds = _between(_EDGES[None, :-1], _EDGES[None, 1:])
+        for start in range(0, len(self), size):
+            rows = np.arange(start, min(start + size, len(self)))
+            with np.errstate(all="ignore"):
+                terms = f(self._take(rows)._unscore(s), rows) * ds
+                share = np.abs(terms).reshape(len(rows), *_PANELS).sum(axis=2)
+                outer = np.maximum(share[:, 0], share[:, -1])
+                settled = outer <= _OUTSIDE * share.sum(axis=1)
+            out[rows] = np.where(settled, terms.sum(axis=1), np.nan)
         return out
 
     def _continuous(self) -> Distribution:
@@ -327,13 +347,35 @@ class TorchForecast(External):
         return _stretch(check.numpy(), self._rows, y.shape[1])
 
     def _cdf(self, y: FloatArray) -> FloatArray:
-        return np.where(self._inside(y), self._ask("cdf", y), y > self._ppf(_HALF))
+        above = y > _stretch(getattr(self._frozen.support, "lower_bound", -np.inf), self._rows, 1)
+        return np.where(self._inside(y), self._ask("cdf", y), above)
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return np.where(self._inside(y), self._ask("log_prob", y), -np.inf)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._ask("icdf", q)
+        try:
+            return self._ask("icdf", q)
+        except NotImplementedError:
+            return self._solve(q)
+
+    def _solve(self, q: FloatArray) -> FloatArray:
+        """Quantiles of a distribution that torch knows the CDF of only."""
+        target = np.broadcast_to(ndtri(q), (self._rows, q.shape[1]))
+        rows = np.broadcast_to(np.arange(self._rows)[:, None], target.shape)
+        mean, width = self._mean()[:, None], np.sqrt(self._var())[:, None]
+        mean, width = np.where(np.isfinite(mean), mean, 0.0), np.where(width > 0, width, 1.0)
+        start = np.broadcast_to(mean, target.shape).ravel()
+        reach = np.broadcast_to(np.where(np.isfinite(width), width, 1.0), target.shape).ravel()
+        root = solve_increasing(
+            self._normal_excess, start - reach, start + reach, args=(target.ravel(), rows.ravel())
+        )
+        return root.reshape(target.shape)
+
+    def _normal_excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
+        part, values = self._select(rows.astype(np.intp)), y[:, None]
+        score = normal_score(part._logcdf(values), part._logsf(values))[:, 0]
+        return np.clip(score, -_FAR, _FAR) - target  # finite outside the support
 
     def _moment(self, name: str) -> FloatArray:
         try:

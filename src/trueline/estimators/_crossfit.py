@@ -27,7 +27,8 @@ from trueline.distributions import (
     StudentT,
     as_distribution,
 )
-from trueline.estimators._predictive import Reader, predictive
+from trueline.estimators._predictive import predictive
+from trueline.estimators._reading import Reader
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]

@@ -7,30 +7,42 @@ its kind. Readers are asked in order, and a model that none of them knows is a p
 from __future__ import annotations
 
 import inspect
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from trueline._validation import FloatArray
-from trueline.distributions import Distribution, Normal, Point, as_distribution
-
-Reader = Callable[[Any, Any], Distribution | None]
-
-# Trees may agree, and a Gaussian process has no doubt on a row it was trained on: a spread this
-# small beside the prediction is none, and no scale.
-_LEAST = 1e-9
+from trueline.distributions import Distribution, Point, Quantiles, as_distribution
+from trueline.estimators._levels import point_prediction
+from trueline.estimators._readers_packages import (
+    read_catboost_uncertainty,
+    read_ngboost,
+    read_quantile_forest,
+    read_quantile_loss,
+    read_skpro,
+    read_tabpfn,
+)
+from trueline.estimators._readers_sklearn import (
+    read_linear,
+    read_members,
+    read_standard_deviation,
+)
+from trueline.estimators._reading import LEVELS, Reader
 
 
 def predictive(model: Any, X: Any, readers: Sequence[Reader] | None = None) -> Distribution:
     """Return the forecast of a fitted model: the most that it offers."""
+    from sklearn.compose import TransformedTargetRegressor
+
     inner, rows = _innermost(model, X)
     for reader in _READERS if readers is None else readers:
         dist = reader(inner, rows)
         if dist is not None:
             return dist
-    return Point(_one_a_row(inner, inner.predict(rows)))
+    if isinstance(inner, TransformedTargetRegressor):
+        return _of_transformed_target(inner, rows, readers)
+    refuse_forecaster(inner)
+    return Point(point_prediction(inner, rows))
 
 
 def register_reader(reader: Reader) -> Reader:
@@ -96,11 +108,31 @@ def current_readers() -> tuple[Reader, ...]:
 
 def leaves_out_noise(model: Any, X: Any) -> bool:
     """Whether a model's scale is its doubt about the mean alone, which may vanish."""
+    return _doubts_the_mean(_innermost(model, X)[0])
+
+
+def _doubts_the_mean(model: Any) -> bool:
     from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
     from sklearn.gaussian_process import GaussianProcessRegressor
 
     members = BaggingRegressor | ExtraTreesRegressor | RandomForestRegressor
-    return isinstance(_innermost(model, X)[0], members | GaussianProcessRegressor)
+    return isinstance(model, members | GaussianProcessRegressor)
+
+
+def refuse_forecaster(model: Any) -> None:
+    """Raise if a model learns from a series: its ``fit(X, y)`` would take X for the series."""
+    try:
+        first = next(iter(inspect.signature(model.fit).parameters), "")
+    except (AttributeError, TypeError, ValueError):  # it has none, or none that says
+        return
+    if first in ("y", "series"):
+        name = type(model).__name__
+        raise TypeError(
+            f"estimator is {name}, a forecaster: the first that its fit takes is {first!r}, a "
+            f"series. Expected a regressor with fit(X, y). Calibrate what it returns instead: "
+            f"F = tl.as_distribution(forecaster.predict_proba(fh)) for times whose outcomes y are "
+            f"known, then tl.Isotonic().fit(y, F), and transform its forecasts of the times ahead."
+        )
 
 
 def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
@@ -120,105 +152,38 @@ def _innermost(model: Any, X: Any) -> tuple[Any, Any]:
             return model, X
 
 
+def _of_transformed_target(model: Any, X: Any, readers: Sequence[Reader] | None) -> Distribution:
+    """Bring the forecast of a model that learned from, say, log(y) to the unit of y.
+
+    A quantile goes through a monotone map as it is, which is true of neither mean nor scale.
+    """
+    regressor, rows = _innermost(model.regressor_, X)
+    inner = predictive(regressor, rows, readers)
+    # A spread that is not that of the outcomes is worth less than a width learned in the unit of y.
+    if isinstance(inner, Point) or _doubts_the_mean(regressor):
+        return Point(point_prediction(model, X))
+    levels = inner.levels if isinstance(inner, Quantiles) else np.array(LEVELS)
+    values = inner.ppf(levels)
+    column = np.asarray(model.transformer_.inverse_transform(values.reshape(-1, 1)), np.float64)
+    values = column.reshape(values.shape)
+    if (values[:, 0] > values[:, -1]).all():  # such as of 1 / y
+        levels, values = 1.0 - levels[::-1], values[:, ::-1]
+    return Quantiles(levels, values)
+
+
 def _own_distribution(model: Any, X: Any) -> Distribution | None:
     return as_distribution(model.predict_dist(X)) if hasattr(model, "predict_dist") else None
 
 
-def _linear_standard_deviation(model: Any, X: Any) -> Distribution | None:
-    from sklearn.linear_model import ARDRegression, BayesianRidge
-    from sklearn.utils import check_array
-
-    if not isinstance(model, ARDRegression | BayesianRidge):
-        return None
-    # Their standard deviation is computed from X as it comes, which frames of polars and arrays
-    # of objects do not survive. The first call checks the names that the second cannot know.
-    mean = model.predict(X)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-        _, std = model.predict(check_array(X, accept_sparse=True), return_std=True)
-    return _normal(mean, std)
-
-
-def _standard_deviation(model: Any, X: Any) -> Distribution | None:
-    try:
-        parameters = inspect.signature(model.predict).parameters
-    except (AttributeError, ValueError):  # no predict, or one that is not written in Python
-        return None
-    if "return_std" not in parameters:
-        return None
-    mean, std = model.predict(X, return_std=True)
-    return _normal(_one_a_row(model, mean), std)
-
-
-def _members(model: Any, X: Any) -> Distribution | None:
-    from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
-
-    if not isinstance(model, BaggingRegressor | ExtraTreesRegressor | RandomForestRegressor):
-        return None
-    if len(model.estimators_) < 2:
-        return None
-    mean, var = _moments(_member_predictions(model, X))
-    return _normal(mean, np.sqrt(var))
-
-
-def _member_predictions(model: Any, X: Any) -> Iterator[FloatArray]:
-    """Yield what each member of an ensemble predicts, in order."""
-    from sklearn.utils import get_tags
-    from sklearn.utils.parallel import Parallel, delayed
-    from sklearn.utils.validation import validate_data
-
-    columns = getattr(model, "estimators_features_", None)
-    # Members were fitted on arrays, so the names and the number of features are checked here.
-    rows = validate_data(
-        model,
-        X,
-        reset=False,
-        dtype=np.float32 if columns is None else None,
-        accept_sparse="csr",
-        ensure_all_finite="allow-nan" if get_tags(model).input_tags.allow_nan else True,
-    )
-    jobs = (
-        (member.predict, rows if columns is None else rows[:, columns[k]])
-        for k, member in enumerate(model.estimators_)
-    )
-    if model.n_jobs in (None, 1):
-        yield from (predict(part) for predict, part in jobs)
-    else:
-        parallel = Parallel(n_jobs=model.n_jobs, prefer="threads", return_as="generator")
-        yield from parallel(delayed(predict)(part) for predict, part in jobs)
-
-
-def _moments(predictions: Iterable[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance over members, one pass and no (members, rows) array (Welford, 1962)."""
-    count, mean, square = 0, np.zeros(1), np.zeros(1)
-    for p in predictions:
-        count += 1
-        step = p - mean
-        mean = mean + step / count
-        square = square + step * (p - mean)
-    return mean, square / count
-
-
-def _one_a_row(model: Any, prediction: Any) -> FloatArray:
-    a = np.asarray(prediction, dtype=np.float64)
-    if a.ndim == 2 and a.shape[1] == 1:
-        a = a[:, 0]
-    if a.ndim != 1:
-        raise ValueError(
-            f"{type(model).__name__}.predict gave an array of shape {a.shape}; expected one "
-            f"number a row. Say what its forecast is with dist=, a callable (estimator, X) -> "
-            f"Distribution."
-        )
-    return a
-
-
-def _normal(mean: FloatArray, std: Any) -> Distribution:
-    return Normal(mean, np.maximum(np.asarray(std, np.float64), _LEAST * (1.0 + np.abs(mean))))
-
-
 _READERS: list[Reader] = [
     _own_distribution,
-    _linear_standard_deviation,
-    _standard_deviation,
-    _members,
+    read_ngboost,
+    read_catboost_uncertainty,
+    read_quantile_loss,
+    read_quantile_forest,
+    read_tabpfn,
+    read_skpro,
+    read_linear,
+    read_standard_deviation,
+    read_members,
 ]

@@ -38,7 +38,11 @@ from trueline.estimators._crossfit import (
     pool,
 )
 from trueline.estimators._frames import check_container, container_of, framed
-from trueline.estimators._predictive import current_readers, leaves_out_noise
+from trueline.estimators._predictive import (
+    current_readers,
+    leaves_out_noise,
+    refuse_forecaster,
+)
 from trueline.estimators._shrinkage import find_shrinkage, shrunk
 from trueline.recalibration import Recalibrator
 
@@ -64,9 +68,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     The forecasts of the wrapped estimator on rows that it was not trained on are compared with
     the outcomes, and a recalibrator learns the map R between them (Algorithm 1 of the paper).
     What the estimator offers is found without configuration: its own ``predict_dist``, the
-    standard deviation of ``predict(X, return_std=True)``, the spread of the members of a
-    random forest, extra trees or bagging, or else its point predictions, which get the spread
-    that their errors had (section 3.4).
+    distributions of NGBoost and skpro, the mean and variance of CatBoost's
+    ``RMSEWithUncertainty``, the quantiles of XGBoost, CatBoost, quantile-forest, TabPFN and
+    `PerLevel`, the standard deviation of ``predict(X, return_std=True)``, the spread of the
+    members of a random forest, extra trees or bagging, or else its point predictions, which get
+    the spread that their errors had (section 3.4).
 
     Parameters
     ----------
@@ -202,6 +208,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self
         """
         check_params(self)
+        refuse_forecaster(self.estimator)
         recalibrator = _method.resolve(self.method)
         X, y, sample_weight, groups = check_rows(X, y, sample_weight, groups)
         check_groups(recalibrator, self.cv, groups)

@@ -68,7 +68,8 @@ class StandardStudentT(Law):
     def ppf(self, q: FloatArray) -> FloatArray:
         # Solved in the lower tail, where q keeps its digits, then mirrored.
         tail, df = np.broadcast_arrays(np.minimum(q, 1.0 - q), self.df)
-        t = np.asarray(stdtrit(df, tail))
+        # scipy has +inf at both ends.
+        t = np.where(tail > 0, stdtrit(df, tail), -np.inf)
         deep = (tail < _DEEP) & (tail > 0)
         if deep.any():
             # `stdtrit` gives up here: solve for log |t| in the logarithm of the tail.

@@ -13,6 +13,12 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
+from trueline.distributions._convert._names import (
+    interval_levels,
+    levels_after,
+    numbered_after,
+    percents_after,
+)
 from trueline.scale._errors import FileError, did_you_mean, listed, option
 
 if TYPE_CHECKING:
@@ -24,8 +30,6 @@ Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 
 _CENTRES = ("mean", "prediction")
 _OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
-_LEVEL = r"(0?\.\d+)"
-_PERCENT = r"(\d{1,2}(?:\.\d+)?)%?"
 # What scores a forecast of each kind has; see `Distribution.score_kind`.
 _SCORES = {
     "standardised": "forecasts with a mean and a standard deviation",
@@ -295,18 +299,11 @@ class _Search:
 
     def _levels(self, prefix: str) -> dict[str, float]:
         """Columns of quantiles, with their levels."""
-        matches = ((name, re.fullmatch(re.escape(prefix) + _LEVEL, name)) for name in self.names)
-        levels = {name: float(match[1]) for name, match in matches if match}
-        return {name: level for name, level in levels.items() if level > 0}
+        return levels_after(self.names, prefix)
 
     def _interval_levels(self) -> dict[str, float]:
         """Columns of interval ends, with the levels of the quantiles that they are."""
-        levels = {}
-        for name, coverage in self._levels("lower_").items():
-            levels[name] = 0.5 * (1.0 - coverage)
-        for name, coverage in self._levels("upper_").items():
-            levels[name] = 1.0 - 0.5 * (1.0 - coverage)
-        return levels
+        return interval_levels(self.names)
 
     def _check_pairs(self, levels: dict[str, float]) -> None:
         for name in levels:
@@ -319,21 +316,14 @@ class _Search:
                 )
 
     def _draws(self, prefix: str) -> list[str]:
-        numbers = {
-            name: int(name.removeprefix(prefix))
-            for name in self.names
-            if re.fullmatch(re.escape(prefix) + r"\d+", name, flags=re.ASCII)
-        }
-        return sorted(numbers, key=numbers.__getitem__)
+        return numbered_after(self.names, prefix)
 
     def _percent_hint(self, *prefixes: str) -> str:
         """A hint at columns such as q5 and lower_90, which name percentages."""
         found = {}
         for prefix in (*prefixes, "lower_", "upper_"):
-            for name in self.names:
-                match = re.fullmatch(re.escape(prefix) + _PERCENT, name)
-                if match and 0 < float(match[1]) < 100:
-                    found[name] = f"{prefix}{float(match[1]) / 100:.10g}"
+            for name, level in percents_after(self.names, prefix).items():
+                found[name] = f"{prefix}{level:.10g}"
         if not found:
             return ""
         old, new = (listed(names, most=3) for names in (found, found.values()))

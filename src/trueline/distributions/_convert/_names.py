@@ -1,0 +1,168 @@
+"""What the name of a column says of it: one grammar, for frames here and for files in `scale`.
+
+Files are read to the letter: ``q0.05``, ``lower_0.9``, ``sample_0``, ``mean``, ``std``. A frame
+in memory comes from a package with habits of its own, so `column_levels` reads more: ``0.05``,
+``quantile_0.05``, ``5%``, ``p95``. What may be a percentage or a number in a row, such as ``q1``,
+is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Real
+from typing import NamedTuple, NoReturn
+
+#: What means and standard deviations are called, and what variances and logarithms of both are.
+CENTRES = ("mean", "loc", "mu", "prediction")
+SPREADS = ("std", "scale", "sigma", "sd", "stdev", "stddev", "std_dev")
+VARIANCES = ("var", "variance", "sigma2", "sigma_squared")
+LOGARITHMS = {
+    **dict.fromkeys(("log_std", "logstd", "log_sigma", "log_scale", "logscale", "log_sd"), "std"),
+    **dict.fromkeys(("log_var", "logvar", "log_variance"), "var"),
+}
+
+_LEVEL = r"(0?\.\d+)"
+_PERCENT = r"(\d{1,2}(?:\.\d+)?)%?"
+_COLUMN = re.compile(
+    r"(?P<prefix>q|quantile|p|pct|percentile)?[ _-]*(?P<number>\d*\.?\d+)\s*(?P<sign>%)?"
+)
+# A name before the level, as in sales_q0.1, is told from a rank by the point.
+_NAMED = re.compile(r".+[ _-](?:q|quantile)[ _-]*" + _LEVEL)
+
+
+# ---- to the letter -------------------------------------------------------------------
+
+
+def levels_after(names: Iterable[str], prefix: str) -> dict[str, float]:
+    """Return the names that are the prefix and a level, with the levels."""
+    matches = ((name, re.fullmatch(re.escape(prefix) + _LEVEL, name)) for name in names)
+    levels = {name: float(match[1]) for name, match in matches if match}
+    return {name: level for name, level in levels.items() if level > 0}
+
+
+def percents_after(names: Iterable[str], prefix: str) -> dict[str, float]:
+    """Return the names that are the prefix and a percentage, with the levels they stand for."""
+    matches = ((name, re.fullmatch(re.escape(prefix) + _PERCENT, name)) for name in names)
+    percents = {name: float(match[1]) for name, match in matches if match}
+    return {name: percent / 100 for name, percent in percents.items() if 0 < percent < 100}
+
+
+def interval_levels(names: Sequence[str]) -> dict[str, float]:
+    """Columns of interval ends, with the levels of the quantiles that they are."""
+    levels = {}
+    for name, coverage in levels_after(names, "lower_").items():
+        levels[name] = 0.5 * (1.0 - coverage)
+    for name, coverage in levels_after(names, "upper_").items():
+        levels[name] = 1.0 - 0.5 * (1.0 - coverage)
+    return levels
+
+
+def numbered_after(names: Iterable[str], prefix: str) -> list[str]:
+    """Return the names that are the prefix and a whole number, in the order of the numbers."""
+    numbers = {
+        name: int(name.removeprefix(prefix))
+        for name in names
+        if re.fullmatch(re.escape(prefix) + r"\d+", name, flags=re.ASCII)
+    }
+    return sorted(numbers, key=numbers.__getitem__)
+
+
+# ---- the habits of packages ----------------------------------------------------------
+
+
+class _Read(NamedTuple):
+    """A number in a name: a level, a percentage, or no telling which; and what stood before it."""
+
+    number: float
+    unit: str
+    prefix: str
+
+
+def _read(name: Hashable) -> _Read | None:
+    if isinstance(name, Real) and not isinstance(name, bool):
+        number = float(name)
+        return _Read(number, "level" if 0 < number < 1 else "bare", "")
+    if not isinstance(name, str):
+        return None
+    text = name.strip().lower()
+    match = _COLUMN.fullmatch(text)
+    if match is None:
+        named = _NAMED.fullmatch(text)
+        return _Read(float(named[1]), "level", "q") if named else None
+    number, prefix = float(match["number"]), match["prefix"] or ""
+    if match["sign"] or prefix in ("pct", "percentile"):
+        return _Read(number, "percent", prefix)
+    if 0 < number < 1:
+        return _Read(number, "level", prefix)
+    return _Read(number, "percent" if prefix == "p" else "bare", prefix)
+
+
+def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hashable, float]:
+    """Return the columns that hold quantiles, with their levels.
+
+    Parameters
+    ----------
+    names : sequence
+    sure : bool, default False
+        Whether it is known that there are quantiles: then the columns 10, 50 and 90 are
+        percentages, which otherwise may be draws.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be told whether a number is a level, a percentage or a rank.
+    """
+    read = {name: number for name in names if (number := _read(name)) is not None}
+    levels = {name: r.number for name, r in read.items() if r.unit == "level"}
+    percents = {name: r.number for name, r in read.items() if r.unit == "percent"}
+    bare = {
+        name: r.number for name, r in read.items() if r.unit == "bare" and (sure or r.prefix == "q")
+    }
+    if any(read[name].prefix == "p" for name in levels) and percents:
+        _refuse_mixed(levels, percents)
+    if bare:
+        if levels:
+            _refuse_mixed(levels, bare)
+        if not _surely_percents(list(bare.values())):
+            _refuse_ranks(bare)
+        percents |= bare
+    for name, percent in percents.items():
+        if not 0 < percent < 100:
+            raise ValueError(
+                f"column {name!r} names a quantile at {percent:g}%; expected one between 0% and "
+                f"100%, because the ends of a forecast are no quantiles. Leave it out."
+            )
+    return levels | {name: round(percent / 100, 12) for name, percent in percents.items()}
+
+
+def looks_like_percents(names: Sequence[Hashable]) -> bool:
+    """Whether columns without a prefix look like percentages, such as 10, 50 and 90."""
+    read = [_read(name) for name in names]
+    numbers = [r.number for r in read if r is not None and r.unit == "bare" and not r.prefix]
+    return len(numbers) == len(names) > 1 and _surely_percents(numbers)
+
+
+def _surely_percents(numbers: list[float]) -> bool:
+    """Whether the numbers can be no ranks: those count from 0 or 1."""
+    ordered = sorted(numbers)
+    counted = ordered in (list(range(len(ordered))), list(range(1, len(ordered) + 1)))
+    hundredths = ordered == list(range(1, 100))
+    return ordered[0] > 0 and ordered[-1] < 100 and (hundredths or not counted)
+
+
+def _refuse_mixed(levels: dict[Hashable, float], percents: dict[Hashable, float]) -> NoReturn:
+    level, percent = next(iter(levels)), next(iter(percents))
+    raise ValueError(
+        f"column {level!r} names a level but column {percent!r} looks like a percentage; expected "
+        f"one or the other. Rename them all to levels, such as q{percents[percent] / 100:.10g}."
+    )
+
+
+def _refuse_ranks(bare: dict[Hashable, float]) -> NoReturn:
+    names = list(bare)
+    raise ValueError(
+        f"columns {', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''} look like "
+        f"quantiles in percent, or like ranks such as quartiles; expected levels that can be told. "
+        f"Rename them to levels, such as q0.05 and q0.95."
+    )

@@ -1,0 +1,268 @@
+"""One model a level: what quantile regression is in most libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from trueline._validation import FloatArray, increasing_levels
+from trueline.distributions import Distribution
+from trueline.estimators._levels import point_prediction, trained_levels
+from trueline.estimators._reading import belongs_to, quantiles
+
+# Each is a fit, of every fold.
+_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Quantile models, one a level, as one regressor with forecasts of its own.
+
+    A model of LightGBM, or scikit-learn's boosted trees with ``loss="quantile"``, is trained for
+    one quantile, which says nothing of the spread. This trains one for each of several levels, and
+    `CalibratedRegressor` reads them as one forecast. Where they cross they are sorted.
+
+    Parameters
+    ----------
+    estimator : regressor or dict {level: regressor}
+        With a quantile loss; copies are trained, one a level. A dict holds a regressor for each
+        level, which may differ in more than that. For models that are trained already see
+        `from_fitted`.
+    levels : (m,) array-like, optional
+        Two at least, in (0, 1), rising. 0.05, 0.25, 0.5, 0.75 and 0.95 if not given; of a dict,
+        its keys.
+    parameter : str, default "auto"
+        What the regressor calls its level. Known of LightGBM, XGBoost, CatBoost, scikit-learn's
+        regressors and of pipelines that end in one.
+    n_jobs : int, optional
+        Levels to fit at a time, as in joblib.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted models, one a level.
+    levels_ : ndarray, (m,)
+        Their levels, rising.
+    n_features_in_ : int
+        Number of features, if the models say so.
+    feature_names_in_ : ndarray
+        Their names, if the models say so.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.ensemble import GradientBoostingRegressor
+    >>> import trueline as tl
+    >>> from trueline.estimators import PerLevel
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> boosting = GradientBoostingRegressor(loss="quantile", n_estimators=20, random_state=0)
+    >>> model = PerLevel(boosting, levels=[0.1, 0.5, 0.9]).fit(X[:300], y[:300])
+    >>> model.predict_dist(X[300:302]).ppf([0.1, 0.9]).round()
+    array([[108., 285.],
+           [ 57., 204.]])
+
+    To calibrate it, hand it in as any other:
+
+    >>> calibrated = tl.CalibratedRegressor(PerLevel(boosting), cv=2, random_state=0)
+    >>> lower, upper = calibrated.fit(X[:300], y[:300]).predict_interval(X[300:], 0.8)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        levels: ArrayLike | None = None,
+        parameter: str = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.levels = levels
+        self.parameter = parameter
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def from_fitted(cls, models: Mapping[float, Any]) -> Self:
+        """Return the one regressor of models that are trained already.
+
+        Wrap it in `sklearn.frozen.FrozenEstimator` to calibrate it as it is.
+
+        Parameters
+        ----------
+        models : dict {level: fitted regressor}
+
+        Returns
+        -------
+        PerLevel
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.frozen import FrozenEstimator
+        >>> from sklearn.linear_model import QuantileRegressor
+        >>> import trueline as tl
+        >>> from trueline.estimators import PerLevel
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(400, 1))
+        >>> y = X[:, 0] + rng.exponential(size=400)
+        >>> old, new = slice(0, 200), slice(200, 400)
+        >>> low, high = (
+        ...     QuantileRegressor(quantile=q, alpha=0.0).fit(X[old], y[old]) for q in (0.2, 0.8)
+        ... )
+        >>> trained = FrozenEstimator(PerLevel.from_fitted({0.2: low, 0.8: high}))
+        >>> model = tl.CalibratedRegressor(trained).fit(X[new], y[new])
+        >>> [bound.round(1) for bound in model.predict_interval([[0.5]], 0.8)]
+        [array([0.6]), array([2.8])]
+        """
+        model = cls(dict(models))
+        untrained, model.levels_ = model._untrained()
+        for one in untrained:
+            check_is_fitted(one)
+        return model._of(untrained)
+
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Fit a copy a level.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+        y : (n,) array-like
+        sample_weight : (n,) array-like, optional
+        **fit_params : dict
+            For the ``fit`` of every copy.
+
+        Returns
+        -------
+        self
+        """
+        untrained, levels = self._untrained()
+        if sample_weight is not None:
+            fit_params["sample_weight"] = sample_weight
+        parallel = Parallel(n_jobs=self.n_jobs)
+        models = parallel(delayed(_fitted)(one, X, y, fit_params) for one in untrained)
+        self.levels_ = levels
+        return self._of(models)
+
+    def _untrained(self) -> tuple[list[Any], FloatArray]:
+        """Return the regressors as they are before they are fitted, and their levels."""
+        if not isinstance(self.estimator, Mapping):
+            levels = _checked(_LEVELS if self.levels is None else self.levels)
+            return [_at_level(self.estimator, q, self.parameter) for q in levels.tolist()], levels
+        if self.levels is not None:
+            raise ValueError(
+                f"levels is {self.levels!r}, but estimator is a dict, whose keys are the levels. "
+                f"Leave levels out."
+            )
+        by_level = {float(level): one for level, one in self.estimator.items()}
+        levels = _checked(sorted(by_level))
+        return [by_level[q] for q in levels.tolist()], levels
+
+    def _of(self, models: Sequence[Any]) -> Self:
+        """Keep fitted models, if they are of the levels that they are said to be."""
+        for level, model in zip(self.levels_.tolist(), models, strict=True):
+            last = model[-1] if isinstance(model, Pipeline) else model
+            known = trained_levels(last)
+            # XGBoost keeps its levels in single precision.
+            if known is not None and not (len(known) == 1 and np.isclose(known[0], level, 1e-6)):
+                what = f"the {known[0]:g} quantile" if known else "a loss that is no quantile's"
+                raise ValueError(
+                    f"the {type(last).__name__} of level {level:g} was trained for {what}. Choose "
+                    f'its quantile loss, such as objective="quantile" of LightGBM, '
+                    f'"reg:quantileerror" of XGBoost, or loss="quantile" of scikit-learn.'
+                )
+        self.estimators_ = list(models)
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(models[0], name):
+                setattr(self, name, getattr(models[0], name))
+        return self
+
+    def predict_dist(self, X: Any) -> Distribution:
+        """Return the forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        Quantiles of n rows
+        """
+        check_is_fitted(self)
+        columns = [point_prediction(model, X) for model in self.estimators_]
+        return quantiles(self, self.levels_.tolist(), np.stack(columns, axis=1))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the medians of the forecasts.
+
+        Parameters
+        ----------
+        X : (n, d) array-like
+
+        Returns
+        -------
+        ndarray, (n,)
+        """
+        return self.predict_dist(X).median()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        one = self.estimator
+        if isinstance(one, Mapping):
+            one = next(iter(one.values()), None)
+        try:
+            base = get_tags(one)
+        except (AttributeError, TypeError):  # not of scikit-learn, or nothing
+            return tags
+        tags.input_tags.sparse = base.input_tags.sparse
+        tags.input_tags.allow_nan = base.input_tags.allow_nan
+        tags.non_deterministic = base.non_deterministic
+        return tags
+
+
+def _checked(levels: ArrayLike) -> FloatArray:
+    a = increasing_levels(levels, "levels")
+    if len(a) < 2:
+        raise ValueError(
+            f"levels holds {len(a)} level; expected at least 2, because one quantile says nothing "
+            f"of the spread."
+        )
+    return a
+
+
+def _at_level(estimator: Any, level: float, parameter: str) -> Any:
+    name = _parameter(estimator) if parameter == "auto" else parameter
+    loss = name.rpartition("__")[2] == "loss_function"
+    return clone(estimator).set_params(**{name: f"Quantile:alpha={level!r}" if loss else level})
+
+
+def _parameter(estimator: Any) -> str:
+    """Return what a regressor calls its level."""
+    if isinstance(estimator, Pipeline):
+        return f"{estimator.steps[-1][0]}__{_parameter(estimator[-1])}"
+    for package, name in (
+        ("lightgbm", "alpha"),
+        ("xgboost", "quantile_alpha"),
+        ("catboost", "loss_function"),
+        ("sklearn.ensemble._gb", "alpha"),
+    ):
+        if belongs_to(estimator, package):
+            return name
+    if hasattr(estimator, "get_params") and "quantile" in estimator.get_params():
+        return "quantile"
+    raise ValueError(
+        f"estimator is {estimator!r}, of which it is not known what it calls its level. Say so, "
+        f'such as parameter="alpha", or give a dict {{level: regressor}}.'
+    )
+
+
+def _fitted(estimator: Any, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
+    return clone(estimator).fit(X, y, **fit_params)

@@ -1,0 +1,135 @@
+"""A forecast of n rows asked as scipy and torch ask: the last axis runs over the rows.
+
+Here values of shape (n,), (k, n) or (k, 1) meet the n rows, and any further axes stand in front;
+trueline's own methods have the rows in front. Also, nothing is refused: NaN gives NaN, a level
+outside [0, 1] gives NaN, and levels 0 and 1 give the ends of the support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution
+from trueline.distributions._external import External
+from trueline.laws._search import solve_increasing
+
+# Where the upper tail is smaller, 1 - q has lost too many digits to be inverted.
+_SMALL = 1e-4
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
+# Rows of the search in the upper tail that are worked on at a time.
+_BLOCK = 1 << 16
+# Stands for the infinite distance to a level that is never reached.
+_FAR = 1e6
+
+
+def result_shape(shape: tuple[int, ...], n: int, name: str) -> tuple[int, ...]:
+    """Shape of the answer to values of this shape, or an error that says what fits."""
+    try:
+        return np.broadcast_shapes(shape, (n,))
+    except ValueError:
+        raise ValueError(
+            f"{name} has shape {tuple(shape)} but the forecast has {n} rows; expected a last axis "
+            f"of length {n} or 1: ({n},), (k, {n}), or (k, 1) for the same values in every row."
+        ) from None
+
+
+def values_at(F: Distribution, name: str, x: FloatArray) -> FloatArray:
+    """Answer of a method of values (``cdf``, ``logpdf``, ...)."""
+    missing = np.isnan(x)
+    method = getattr(F, name)
+    return _ask(method, len(F), np.where(missing, 0.0, x), missing, "x")
+
+
+def quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
+    """Quantiles, with the warning of `Distribution.ppf`."""
+    _warn_of_support(F, q)
+    return _levels(F, F._ppf, q, swapped=False)
+
+
+def upper_quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
+    """Values that are exceeded with probability q, however small."""
+    # Where 1 - q is 1 the level still asks for more than any calibration rows support.
+    _warn_of_support(F, np.minimum(1.0 - q, np.where(q > 0, _BELOW_ONE, 1.0)))
+    return _levels(F, lambda p: _isf(F, p), q, swapped=True)
+
+
+def ends(F: Distribution) -> tuple[FloatArray, FloatArray]:
+    """Ends of the support of each row, (n,) each."""
+    with np.errstate(all="ignore"):
+        low, middle, high = (F._ppf(np.array([[q]]))[:, 0] for q in (0.0, 0.5, 1.0))
+    # Some special functions have no limit there, and then say NaN or the other infinity.
+    return np.where(low <= middle, low, -np.inf), np.where(high >= middle, high, np.inf)
+
+
+def draws(F: Distribution, size: int, rng: np.random.Generator) -> FloatArray:
+    """Draws with the rows last, (size, n)."""
+    return F._sample(size, rng).T
+
+
+def _levels(
+    F: Distribution, invert: Callable[[FloatArray], FloatArray], q: FloatArray, *, swapped: bool
+) -> FloatArray:
+    inside = (q > 0) & (q < 1)
+    out = _ask(invert, len(F), np.where(inside, q, 0.5), ~((q >= 0) & (q <= 1)), "q")
+    if not inside.all():
+        low, high = reversed(ends(F)) if swapped else ends(F)
+        out = np.where(q == 0, low, np.where(q == 1, high, out))
+    return out
+
+
+def _ask(
+    method: Callable[[FloatArray], FloatArray],
+    n: int,
+    x: FloatArray,
+    missing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+    name: str,
+) -> FloatArray:
+    shape = result_shape(x.shape, n, name)
+    if x.size == 0:
+        return np.empty(shape)
+    # The same values in every row are one row of them, which many forecasts answer faster.
+    common = x.ndim == 0 or x.shape[-1] == 1 or n == 1
+    columns = x.reshape(1, -1) if common else np.ascontiguousarray(x.reshape(-1, n).T)
+    answer = method(columns)
+    out = np.broadcast_to(answer, (n, columns.shape[1])).T.reshape(shape)
+    return np.where(missing, np.nan, out) if missing.any() else out.copy()
+
+
+def _warn_of_support(F: Distribution, q: FloatArray) -> None:
+    """Let one row say what `Distribution.ppf` says of levels that calibration cannot reach."""
+    inside = q[(q > 0) & (q < 1)]
+    if inside.size and F._supported != (0.0, 1.0):
+        F._take(np.zeros(1, dtype=np.intp)).ppf(np.array([inside.min(), inside.max()]))
+
+
+def _isf(F: Distribution, q: FloatArray) -> FloatArray:
+    """Smallest y with P(Y > y) at most q; q of shape (1, k) or (n, k)."""
+    if isinstance(F, External):
+        return F._isf(q)
+    shape = (len(F), q.shape[1])
+    target = np.broadcast_to(q, shape)
+    y = np.array(np.broadcast_to(F._ppf(1.0 - np.maximum(q, _SMALL)), shape))
+    small = target < _SMALL
+    if small.any():
+        rows = np.broadcast_to(np.arange(len(F))[:, None], shape)[small]
+        width = np.maximum(y - F._ppf(np.array([[0.5]])), 0.0)[small]
+        start, logs, found = y[small], np.log(target[small]), np.empty(rows.size)
+        for i in range(0, rows.size, _BLOCK):
+            part = slice(i, i + _BLOCK)
+            found[part] = solve_increasing(
+                lambda v, log, row: _excess(F, v, log, row),
+                start[part],
+                start[part] + width[part],
+                args=(logs[part], rows[part]),
+            )
+        y[small] = found
+    return y
+
+
+def _excess(F: Distribution, y: FloatArray, log: FloatArray, rows: FloatArray) -> FloatArray:
+    """How far log P(Y > y), each in its row, has fallen below its target; all of shape (m,)."""
+    part = F._take(rows.astype(np.intp))
+    return np.clip(log - part._logsf(y[:, None])[:, 0], -_FAR, _FAR)
