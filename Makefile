@@ -57,6 +57,7 @@ bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/models.py $(ARGS)
 	$(BIN)/python benchmarks/online.py $(ARGS)
 	$(BIN)/python benchmarks/inventory.py $(ARGS)
+	$(BIN)/python benchmarks/depth.py $(ARGS)
 	$(BIN)/python benchmarks/parquet.py $(ARGS)
 
 clean: ## remove the environment, caches and builds

@@ -73,16 +73,17 @@ def draw_calibration(path: Path, found: Mapping[str, Findings]) -> None:
     """Draw the calibration curves of all forecasts and variants and write them as PNG."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 6.0), layout="constrained", dpi=110)
+    figure = Figure(figsize=(9.6, 5.2), layout="constrained", dpi=110)
     for ax, (forecast, one) in zip(figure.subplots(1, len(found)), found.items(), strict=True):
         _curves(ax, one)
         ax.set_title(FORECASTS[forecast])
         band, *curves = ax.get_legend_handles_labels()[0]
+        # The corner below the diagonal is free.
         ax.legend(
             handles=[*curves, band],
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.14),
+            loc="lower right",
             frameon=False,
+            fontsize="small",
             handlelength=3.2,
         )
     n = int(found["both"].test["before"].n.sum())

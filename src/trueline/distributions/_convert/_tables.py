@@ -35,6 +35,8 @@ from trueline.distributions._location_scale import Point, StudentT
 from trueline.distributions._samples import Samples
 
 _DEGREES = ("df", "nu", "dof")
+# What turns a logarithm into one of a standard deviation, and what it is the logarithm of.
+_LOG_OF = {"std": ("", "standard deviation"), "var": ("0.5 * ", "variance")}
 _DRAW = re.compile(r"(.*?)[ _-]*(\d+)")
 
 
@@ -214,14 +216,7 @@ def _mean_and_spread(table: Table, spreads: list[Hashable]) -> Distribution:
     spread = spreads[0]
     word = str(spread).strip().lower()
     if word in LOGARITHMS:
-        half, noun = (
-            ("", "standard deviation")
-            if LOGARITHMS[word] == "std"
-            else (
-                "0.5 * ",
-                "variance",
-            )
-        )
+        half, noun = _LOG_OF[LOGARITHMS[word]]
         raise TypeError(
             f"column {spread!r} looks like the logarithm of a {noun}; expected a standard "
             f"deviation or a variance. Pass (mean, np.exp({half}obj[{spread!r}]))."
