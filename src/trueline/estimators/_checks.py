@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._split import GroupsConsumerMixin
-from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.utils import check_array, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
@@ -160,3 +160,15 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
             f"not split by group. Use method=Grouped() for one map a group, or cv=GroupKFold() to "
             f"keep groups together."
         )
+
+
+def inherited(tags: Any, inner: Any) -> Any:
+    """Return scikit-learn's tags of an estimator, with what it can do because of the one inside."""
+    try:
+        base = get_tags(inner)
+    except (AttributeError, TypeError):  # not of scikit-learn, or nothing
+        return tags
+    tags.input_tags.sparse = base.input_tags.sparse
+    tags.input_tags.allow_nan = base.input_tags.allow_nan
+    tags.non_deterministic = base.non_deterministic
+    return tags

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution
+from trueline.estimators._checks import inherited
 from trueline.estimators._levels import point_prediction, trained_levels
 from trueline.estimators._reading import belongs_to, quantiles
 
@@ -214,18 +214,10 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         return self.predict_dist(X).median()
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
         one = self.estimator
         if isinstance(one, Mapping):
             one = next(iter(one.values()), None)
-        try:
-            base = get_tags(one)
-        except (AttributeError, TypeError):  # not of scikit-learn, or nothing
-            return tags
-        tags.input_tags.sparse = base.input_tags.sparse
-        tags.input_tags.allow_nan = base.input_tags.allow_nan
-        tags.non_deterministic = base.non_deterministic
-        return tags
+        return inherited(super().__sklearn_tags__(), one)
 
 
 def _checked(levels: ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
-from sklearn.utils import Bunch, _safe_indexing, get_tags
+from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -24,6 +24,7 @@ from trueline.estimators._checks import (
     check_groups,
     check_params,
     check_rows,
+    inherited,
     is_train,
     splits_by_group,
 )
@@ -594,15 +595,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         )
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        try:
-            base = get_tags(self.estimator)
-        except (AttributeError, TypeError):  # a frozen model that is not of scikit-learn
-            return tags
-        tags.input_tags.sparse = base.input_tags.sparse
-        tags.input_tags.allow_nan = base.input_tags.allow_nan
-        tags.non_deterministic = base.non_deterministic
-        return tags
+        return inherited(super().__sklearn_tags__(), self.estimator)
 
 
 def _seed(random_state: Any) -> int:
