@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +54,19 @@ class NotFittedError(ValueError, AttributeError):
     """
 
 
+def detached(x: Any, name: str) -> Any:
+    """Free a tensor of its gradient and device, in full precision; leave the rest."""
+    if not callable(getattr(x, "detach", None)):
+        return x
+    if getattr(x, "is_meta", False):
+        raise TypeError(
+            f"{name} holds a tensor on the meta device, which has a shape but no numbers; expected "
+            f"one that was computed. Run the model on a CPU or GPU first."
+        )
+    x = x.detach().cpu()
+    return (x.double() if x.is_floating_point() else x).numpy()
+
+
 def as_float(x: ArrayLike, name: str) -> FloatArray:
     """Convert to float64, refusing what would be converted silently and wrongly."""
     if isinstance(x, np.ma.MaskedArray):
@@ -61,6 +74,7 @@ def as_float(x: ArrayLike, name: str) -> FloatArray:
             f"{name} is a masked array; expected a plain array, because the values under the "
             f"mask would be used. Drop the masked rows first: {name}.compressed()."
         )
+    x = detached(x, name)
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(
             f"{name} is a sparse array; expected a dense one. Convert it with {name}.toarray()."
@@ -213,9 +227,12 @@ def levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:
         raise ValueError(f"{name} is empty; expected at least one level.")
     inside = (a >= 0) & (a <= 1) if closed else (a > 0) & (a < 1)
     if not inside.all():
-        worst = np.atleast_1d(a)[~np.atleast_1d(inside)][0]
+        outside = np.atleast_1d(a)[~np.atleast_1d(inside)]
+        # Of 1, 50 and 99 it is 50 that shows percentages.
+        percents = outside[(outside >= 2) & (outside <= 100)]
+        worst = percents[0] if percents.size else outside[0]
         bounds = "[0, 1]" if closed else "(0, 1)"
-        hint = f" Write {worst:g}% as {worst / 100:g}." if 2 <= worst <= 100 else ""
+        hint = f" Write {worst:g}% as {worst / 100:g}." if percents.size else ""
         raise ValueError(f"{name} holds {worst}; expected levels in {bounds}.{hint}")
     return a
 

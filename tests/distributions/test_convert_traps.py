@@ -1,5 +1,7 @@
 """What goes wrong in silence elsewhere: handled here, or refused by its name."""
 
+from collections import namedtuple
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -243,3 +245,108 @@ def test_a_tensor_without_numbers_is_refused(torch):
     assert message((loc, 1.0), TypeError) == expected
     theirs = torch.distributions.Normal(loc, loc, validate_args=False)
     assert message(theirs, TypeError) == expected
+
+
+# ---- names and labels that deny what numbers seem to say ------------------------------
+
+
+def test_a_named_tuple_goes_by_its_names():
+    pair = namedtuple("pair", "mean variance")
+    np.testing.assert_array_equal(tl.as_distribution(pair([0.0, 0.0], [4.0, 9.0])).std(), [2, 3])
+    turned = namedtuple("turned", "std mean")
+    np.testing.assert_array_equal(tl.as_distribution(turned([1.0], [5.0])).mean(), [5.0])
+    nameless = namedtuple("nameless", "a b")
+    np.testing.assert_array_equal(tl.as_distribution(nameless([5.0], [1.0])).mean(), [5.0])
+
+
+def test_quantiles_of_logarithms_and_of_two_variables_are_refused():
+    for name in ("log_q", "log q", "ln_quantile_", "log1p_q"):
+        said = message({f"{name}0.1": [1.0], f"{name}0.9": [2.0]}, ValueError)
+        assert "looks like a quantile of a logarithm" in said
+    assert message({"a_q0.1": [1.0], "b_q0.9": [2.0]}, ValueError) == (
+        "columns 'a_q0.1' and 'b_q0.9' look like quantiles of two variables; expected one. Choose "
+        "the columns of one of them."
+    )
+    assert "two variables" in message({"a_q0.1": [1.0], "q0.9": [2.0]}, ValueError)
+    F = tl.as_distribution({"sales_q0.1": [1.0], "sales_q0.9": [2.0]})
+    assert F.ppf(0.9) == [2.0]
+
+
+def test_series_are_put_together_by_their_labels_or_not_at_all():
+    pd = pytest.importorskip("pandas")
+    mean = pd.Series([1.0, 100.0], index=["a", "b"])
+    std = pd.Series([10.0, 1.0], index=["b", "a"])
+    for obj in ((mean, std), {"mean": mean, "std": std}):
+        assert "whose labels differ, or come in another order" in message(obj, ValueError)
+    assert tl.as_distribution((mean, std.loc[["a", "b"]])).std().tolist() == [1.0, 10.0]
+
+
+def test_one_row_of_a_table_is_no_rows():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({0.1: [1.0, 2.0], 0.5: [2.0, 3.0], 0.9: [3.0, 5.0]})
+    said = message(table.iloc[0], TypeError)
+    assert "looks like one row of a table" in said
+    assert tl.as_distribution(table.iloc[0].to_frame().T).ppf(0.9) == [3.0]
+    for labels in (["mean", "std"], ["q1", "q2"]):
+        assert "one row of a table" in message(pd.Series([1.0, 2.0], index=labels), TypeError)
+    assert len(tl.as_distribution(pd.Series([1.0, 2.0], index=["a", "b"]))) == 2
+
+
+def test_levels_and_values_with_labels_of_their_own():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame([[3.0, 1.0]], columns=[0.9, 0.1])
+    said = message({"levels": [0.1, 0.9], "values": table}, ValueError)
+    assert "expected the same, in the same order" in said
+    assert tl.as_distribution({"levels": [0.9, 0.1], "values": table}).ppf(0.9) == [3.0]
+    xr = pytest.importorskip("xarray")
+    values = xr.DataArray([[1.0, 2.0], [3.0, 4.0]], dims=("quantile", "row"))
+    assert "may come in any order" in message({"levels": [0.1, 0.9], "values": values}, TypeError)
+
+
+def test_a_summary_of_parameters_is_no_forecast():
+    summary = {"mean": [0.0], "sd": [1.0], "hdi_3%": [-2.0], "r_hat": [1.0]}
+    pd = pytest.importorskip("pandas")
+    assert "a summary of a sampler by arviz" in message(pd.DataFrame(summary), TypeError)
+
+
+def test_dims_that_may_all_hold_draws_are_refused():
+    xr = pytest.importorskip("xarray")
+    draws = np.random.default_rng(0).normal(size=(3, 4, 5))
+    both = xr.DataArray(draws[0], dims=("draw", "sample"))
+    assert "may all hold draws" in message(both, TypeError)
+    stacked = xr.DataArray(draws, dims=("town", "chain", "draw")).stack(z=("chain", "draw"))
+    F = tl.as_distribution(stacked)
+    np.testing.assert_array_equal(F.draws, np.sort(draws.reshape(3, 20), axis=1))
+    unnamed = message(xr.DataArray(draws[0], dims=("town", "iteration")), TypeError)
+    assert unnamed.endswith(
+        "Rename the one that holds the draws, and not the rows: obj.rename(NAME='draw')."
+    )
+    levels = message(xr.DataArray(draws[0], dims=("quantile", "town")), TypeError)
+    assert levels.endswith("Say the levels of quantile: obj.assign_coords(quantile=levels).")
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"m": (("chain", "draw"), draws[0])})})
+    assert "draws of parameters are no forecast" in message(tree["posterior"], TypeError)
+
+
+def test_percentages_are_seen_behind_a_1():
+    assert message({"levels": [1, 50, 99], "values": [[1.0, 2.0, 3.0]]}, ValueError) == (
+        "levels holds 50.0; expected levels in (0, 1). Write 50% as 0.5."
+    )
+
+
+def test_a_list_of_distributions_that_answer_to_every_name():
+    class Eager:
+        def __getattr__(self, name):
+            return None
+
+        def cdf(self, y):
+            return 0.5
+
+    assert "a list of distributions" in message([Eager(), Eager()], TypeError)
+
+
+def test_tensors_with_gradients_are_numbers_everywhere():
+    torch = pytest.importorskip("torch")
+    loc = torch.zeros(3, requires_grad=True)
+    F = tl.Normal(loc, torch.ones(3))
+    assert tl.crps(torch.zeros(3, dtype=torch.bfloat16), F) == tl.crps(np.zeros(3), F)
+    assert len(tl.Samples(torch.zeros((3, 2), requires_grad=True))) == 3

@@ -301,7 +301,7 @@ def test_the_page_does_not_hide_what_failed():
     held = re.search(r"Recalibrated on held-out images.*?wide on average", text)
     assert held
     assert "outside 87 to 93%" in held.group()
-    assert " s, more." in text
+    assert " s, 4.0 times as much." in text
     assert bad.outside["held"] > 0
 
 

@@ -92,6 +92,10 @@ def test_blocks_of_dask_arrays_are_batches():
     np.testing.assert_allclose(found.overall.crps, expected.overall.crps, rtol=1e-12)
     with pytest.raises(ValueError, match=r"the shapes y \(10, 6, 8\), mean \(9, 6, 8\)"):
         fit_batches(Batch(arrays[0], arrays[1][:9], arrays[2]))
+    some = arrays[0].ravel()
+    some = some[some > 0]  # of which nobody knows how many there are
+    with pytest.raises(ValueError, match=r"unknown size.*compute_chunk_sizes"):
+        fit_batches(Batch(some, some, some))
     with pytest.raises(TypeError, match="Dask arrays and a ndarray; expected one kind"):
         fit_batches(Batch(arrays[0], batch.mean, arrays[2]))
 
@@ -240,8 +244,21 @@ def test_bad_batches():
         judge([], {"a": None})
     with pytest.raises(TypeError, match="a batch is a ndarray; expected Batch"):
         fit_batches(good.y)
-    with pytest.raises(ValueError, match="scale"):
+    with pytest.raises(ValueError, match=r"std holds -0\.3.* expected standard deviations above 0"):
         fit_batches([good._replace(std=-good.std)])
+    broken = good.mean.copy()
+    broken[tuple(np.argwhere(good.mask)[0])] = np.nan
+    with pytest.raises(ValueError, match=r"mean holds nan \(1 of .* expected finite numbers"):
+        fit_batches([good._replace(mean=broken)])
+    for other, name in ((tl.Isotonic, "Isotonic"), ("isotonic", "str"), (tl.Grouped(), "Grouped")):
+        with pytest.raises(TypeError, match=f"recalibrator is {name}; expected one that learns"):
+            fit_batches([good], other)
+    with pytest.raises(TypeError, match="batches is a NoneType; expected an iterable of Batch"):
+        fit_batches(None)
+    used_up = iter([good])
+    fit_batches(used_up)
+    with pytest.raises(ValueError, match="an iterator was used up before"):
+        fit_batches(used_up)
 
 
 def test_levels_hold_those_of_the_error():

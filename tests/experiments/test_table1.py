@@ -181,6 +181,11 @@ def test_ctrl_c_says_that_what_is_done_is_kept(trueline, monkeypatch):
         "",
         "stopped; what is done is kept: the same command goes on from there.\n",
     )
+    assert trueline("reproduce", "table1", "--fresh") == (
+        130,
+        "",
+        "stopped; what is done is kept: the same command, without --fresh, goes on from there.\n",
+    )
 
 
 def test_rows_whose_outcome_is_zero_have_no_percentage_error():

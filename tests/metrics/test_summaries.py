@@ -10,6 +10,12 @@ from trueline.metrics import _summaries
 RNG = np.random.default_rng(5)
 
 
+@pytest.fixture(autouse=True)
+def _the_same_numbers_in_any_order():
+    """Begin anew: a band of 95% fails for one in twenty, whichever tests ran before."""
+    RNG.bit_generator.state = np.random.default_rng(5).bit_generator.state
+
+
 def message(error, call, *args, **kwargs):
     with pytest.raises(error) as caught:
         call(*args, **kwargs)

@@ -445,6 +445,13 @@ HOLED[1, 2, 3] = np.nan
     [
         ((IMAGES[..., :1], DEPTH), r"shape \(2, 16, 16, 1\); expected \(n, h, w, 3\)"),
         ((IMAGES[0], DEPTH[0]), r"One image is images\[None\]"),
+        ((IMAGES.transpose(0, 3, 1, 2), DEPTH), r"images\.transpose\(0, 2, 3, 1\)"),
+        ((np.repeat(IMAGES[..., :1], 4, axis=-1), DEPTH), r"images\[\.\.\., :3\]"),
+        ((IMAGES[..., :1], DEPTH), r"np\.repeat\(grey, 3, axis=-1\)"),
+        (([IMAGES[0], IMAGES[0, :12]], DEPTH), "images are of several sizes"),
+        ((IMAGES, DEPTH[..., None]), r"Pass depth\[\.\.\., 0\]"),
+        ((IMAGES, DEPTH[:1]), "that have no counterpart"),
+        ((IMAGES, DEPTH, np.ones(DEPTH.shape)), r"mask\.astype\(bool\)"),
         (
             (IMAGES, DEPTH[:, :8]),
             r"depth has shape \(2, 8, 16\) and images .* expected \(2, 16, 16",

@@ -249,7 +249,7 @@ def test_a_saved_model_is_no_checkpoint_nor_the_other_way(checkpoint, tmp_path):
     tiny(n_epochs=2).fit(IMAGES, DEPTH).save(path)
     with pytest.raises(ValueError, match="its header does not say"):
         tiny(n_epochs=2).fit(IMAGES, DEPTH, checkpoint=path)
-    with pytest.raises(ValueError, match="format is 'trueline-densenet-checkpoint'"):
+    with pytest.raises(ValueError, match=r"'trueline-densenet-checkpoint'.*fit once more"):
         load(put(tmp_path / "c.safetensors", *checkpoint))
 
 
@@ -257,6 +257,8 @@ def test_a_checkpoint_in_no_folder_is_refused_before_training(monkeypatch, tmp_p
     monkeypatch.setattr(Trainer, "_epoch", None)
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*none"):
         tiny(n_epochs=1).fit(IMAGES, DEPTH, checkpoint=tmp_path / "none" / "c.safetensors")
+    with pytest.raises(IsADirectoryError, match=r"is a folder; expected a file.*network\.safe"):
+        tiny(n_epochs=1).fit(IMAGES, DEPTH, checkpoint=tmp_path)
 
 
 # ---- models ----------------------------------------------------------------------------

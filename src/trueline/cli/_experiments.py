@@ -63,7 +63,8 @@ def _function(name: str, experiment: Experiment) -> Callable[..., None]:
                 text = run(name, options, told)
         except KeyboardInterrupt:
             if experiment.resumable:
-                stopped("what is done is kept: the same command goes on from there")
+                same = "the same command, without --fresh," if options.get("fresh") else None
+                stopped(f"what is done is kept: {same or 'the same command'} goes on from there")
             raise
         except (DatasetError, ExperimentError) as error:
             fail(str(error))

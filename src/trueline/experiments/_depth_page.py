@@ -264,13 +264,14 @@ def _before(found: Findings) -> str:
 def _after(found: Findings, variant: str) -> str:
     before, n = found.numbers["before"], found.numbers[variant]
     factor = before["calibration_error"] / n["calibration_error"]
+    fell = f"{factor:.2f} times lower" if factor >= 1 else f"{1 / factor:.2f} times higher"
     reached = "at least" if factor >= FACTOR else "less than"
     low, high = HOLDS
     within = "within" if low <= n["coverage"] <= high else "outside"
     return bullet(
         f"Recalibrated on {VARIANTS[variant]}, the calibration error is "
         f"{n['calibration_error']:.2e} ({n['calibration_error_low']:.2e} to "
-        f"{n['calibration_error_high']:.2e}), {factor:.2f} times lower: {reached} the paper's "
+        f"{n['calibration_error_high']:.2e}), {fell}: {reached} the paper's "
         f"{FACTOR:.2f} times ({PAPER[0]:.2e} to {PAPER[1]:.2e}). It is "
         f"{n['calibration_error'] / n['calibration_floor']:.2f} times its floor. The 90% interval "
         f"holds {_held(n)} of the pixels, {within} {100 * low:.0f} to {100 * high:.0f}%, and is "
@@ -328,8 +329,12 @@ def _time(found: All) -> str:
     return paragraph(
         f"The network took {number(passes)} s to forecast the test images. Fitting both maps of "
         f"both forecasts and scoring the test pixels {len(found) * len(VARIANTS)} times took "
-        f"{number(seconds)} s, {f'{ratio:.0f} times less' if ratio >= 1 else 'more'}."
+        f"{number(seconds)} s, {_times(ratio)}."
     )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f} times less" if ratio >= 1.5 else f"{1 / ratio:.1f} times as much"
 
 
 def _dependence(found: Findings) -> str:

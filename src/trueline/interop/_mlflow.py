@@ -8,9 +8,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from trueline._validation import detached
 from trueline.distributions import as_distribution
 from trueline.interop._library import library
-from trueline.interop._scores import plain, scores
+from trueline.interop._scores import scores
 
 
 def log_mlflow(
@@ -84,7 +85,7 @@ def log_mlflow(
     run test report.html
     """
     forecast = as_distribution(F)
-    outcomes = plain(y)
+    outcomes = detached(y, "y")
     if step is not None and (not isinstance(step, int) or isinstance(step, bool)):
         raise TypeError(f"step is {step!r}; expected an integer, or None.")
     if options and not report:

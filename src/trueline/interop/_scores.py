@@ -68,11 +68,6 @@ def scores(
             f"such as 'val_'. Outcomes come first, then the forecast: scores(y, F, prefix)."
         )
     found = evaluate(
-        plain(y), as_distribution(F), coverage=coverage, sample_weight=sample_weight, n_fit=n_fit
+        y, as_distribution(F), coverage=coverage, sample_weight=sample_weight, n_fit=n_fit
     ).to_dict()
     return {f"{prefix}{key}": float(v) for key, v in found.items() if key not in _NOT_SCORES}
-
-
-def plain(y: Any) -> Any:
-    """Free a tensor of its gradient and device; leave the rest."""
-    return y.detach().cpu().double().numpy() if hasattr(y, "detach") else y

@@ -66,6 +66,11 @@ class Checkpoint:
                 f"cannot write the checkpoint {self.path}: there is no folder {self.path.parent}. "
                 f"Make it first, or name another file."
             )
+        if self.path.is_dir():
+            raise IsADirectoryError(
+                f"cannot write the checkpoint {self.path}, which is a folder; expected a file. "
+                f"Name one in it, such as {self.path / 'network.safetensors'}."
+            )
         if not self.path.exists():
             return None, seed
         document, tensors = self._content()

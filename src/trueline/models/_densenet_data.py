@@ -61,9 +61,23 @@ def unit_interval(images: NDArray[Any]) -> FloatArray:
 
 def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
     """Check images, (n, h, w, 3); bytes stay bytes, all else becomes float32."""
-    a = np.asarray(images)
+    try:
+        a = np.asarray(images)
+    except ValueError as error:  # which numpy says of a list of several sizes
+        raise ValueError(
+            "images are of several sizes; expected one, (n, h, w, 3). Resize or crop them, or fit "
+            "on those of one size."
+        ) from error
     if a.ndim != 4 or a.shape[-1] != CHANNELS:
-        hint = " One image is images[None]." if a.ndim == 3 and a.shape[-1] == CHANNELS else ""
+        hint = ""
+        if a.ndim == 3 and a.shape[-1] == CHANNELS:
+            hint = " One image is images[None]."
+        elif a.ndim == 4 and a.shape[1] == CHANNELS:
+            hint = " Channels are first: pass images.transpose(0, 2, 3, 1)."
+        elif a.ndim == 4 and a.shape[-1] == CHANNELS + 1:
+            hint = " Leave the fourth channel out: images[..., :3]."
+        elif a.ndim == 3 or (a.ndim == 4 and a.shape[-1] == 1):
+            hint = " Show grey images in three channels: np.repeat(grey, 3, axis=-1)."
         raise ValueError(
             f"images have shape {a.shape}; expected (n, h, w, {CHANNELS}): red, green and blue "
             f"last.{hint}"
@@ -128,7 +142,7 @@ def _arrays(images: ArrayLike, depth: ArrayLike, mask: ArrayLike | None, plan: P
     if d.shape != a.shape[:3]:
         raise ValueError(
             f"depth has shape {d.shape} and images {a.shape}; expected {a.shape[:3]}, one depth a "
-            f"pixel. Resize images to the grid of the depths."
+            f"pixel. {_mend_depth(d.shape, a.shape)}"
         )
     if d.dtype.kind not in "fiu":
         raise TypeError(f"depth has dtype {d.dtype}; expected numbers.")
@@ -145,6 +159,14 @@ def _arrays(images: ArrayLike, depth: ArrayLike, mask: ArrayLike | None, plan: P
     return Pictures(a, np.where(valid, d, np.float32(0.0)), valid)
 
 
+def _mend_depth(depth: tuple[int, ...], images: tuple[int, ...]) -> str:
+    if depth == (*images[:3], 1):
+        return "Pass depth[..., 0]."
+    if len(depth) == 3 and depth[1:] == images[1:3]:
+        return "Leave out the images, or the depths, that have no counterpart."
+    return "Resize images to the grid of the depths."
+
+
 def _valid(mask: ArrayLike | None, depth: NDArray[np.float32]) -> NDArray[np.bool_]:
     if mask is None:
         return np.ones(depth.shape, dtype=bool)
@@ -152,7 +174,7 @@ def _valid(mask: ArrayLike | None, depth: NDArray[np.float32]) -> NDArray[np.boo
     if valid.shape != depth.shape or valid.dtype != np.bool_:
         raise ValueError(
             f"mask has shape {valid.shape} and dtype {valid.dtype}; expected booleans of shape "
-            f"{depth.shape}, True where the depth is valid."
+            f"{depth.shape}, True where the depth is valid. Convert it: mask.astype(bool)."
         )
     if not valid.any():
         raise ValueError("mask is False at every pixel; expected at least one valid depth.")

@@ -132,7 +132,13 @@ class Reader:
 
     def check_format(self) -> None:
         if self.document.get("format") != FORMAT:
-            self.refuse(f"format is {self.document.get('format')!r}, not {FORMAT!r}")
+            found = self.document.get("format")
+            if isinstance(found, str) and found.endswith("-checkpoint"):
+                self.refuse(
+                    f"format is {found!r}: it is a checkpoint of training. To get the network, fit "
+                    f"once more with checkpoint= this file and the same data and settings"
+                )
+            self.refuse(f"format is {found!r}, not {FORMAT!r}")
         if self.document.get("version") != VERSION:
             self.refuse(
                 f"version is {reprlib.repr(self.document.get('version'))}, and this release reads "

@@ -14,7 +14,10 @@ from trueline.recalibration._abstract import Pooled
 from trueline.scale._judging import FileEvaluation, Judging
 
 # What the message says where nothing is left.
-_NONE = "the batches hold no valid outcome; expected one or more. Check the masks: True is valid."
+_NONE = (
+    "the batches hold no valid outcome; expected one or more. Check the masks, where True is "
+    "valid, and whether an iterator was used up before: it can be read once."
+)
 
 
 class Batch(NamedTuple):
@@ -51,7 +54,8 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
 
     The map is that of one fit on all outcomes, whatever the batches and their order, while there
     are at most 2^20 distinct scores. Beyond, scores are rounded by a share of at most 2^-17 of
-    themselves, the same ones in any order. Maps of parts merge: see `Recalibrator.merge`.
+    themselves, the same ones in any order. Maps of parts merge, in any order: of exact ones
+    comes the exact one of all, however many scores that holds.
 
     Parameters
     ----------
@@ -74,7 +78,7 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     >>> R.scores_.values, R.scores_.total
     (array([-0.5,  1. ]), 64.0)
     """
-    made = (Isotonic() if recalibrator is None else recalibrator)._unfitted_copy()
+    made = _unfitted(recalibrator)
     some = False
     for batch in each(batches):
         found = rows(batch)
@@ -86,14 +90,26 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     return made
 
 
+def _unfitted(recalibrator: Any) -> Pooled:
+    if recalibrator is None:
+        return Isotonic()
+    if not isinstance(recalibrator, Pooled):
+        found = getattr(recalibrator, "__name__", type(recalibrator).__name__)
+        raise TypeError(
+            f"recalibrator is {found}; expected one that learns a single map from scores, such as "
+            f"Isotonic() or Scaling(), because batches hold no groups and no features."
+        )
+    return recalibrator._unfitted_copy()
+
+
 def evaluate_batches(
     batches: Batches, recalibrator: Recalibrator | None = None, *, coverage: float = 0.9
 ) -> FileEvaluation:
     """Evaluate forecasts batch by batch, in constant memory.
 
     The result is that of `trueline.evaluate` on all outcomes, up to rounding, as far as
-    `evaluate_file` has it of many rows. Its floor and p-value take outcomes to be independent,
-    which those of one image are not.
+    `evaluate_file` has it of many rows; the floor counts what the map was fitted on. Floor and
+    p-value take outcomes to be independent, which those of one image are not.
 
     Parameters
     ----------
@@ -140,6 +156,11 @@ def evaluate_batches(
 
 def each(batches: Batches) -> Iterator[Batch]:
     """Yield the batches; of one batch of Dask arrays the blocks, computed as they are asked for."""
+    if not isinstance(batches, Batch | Iterable):
+        raise TypeError(
+            f"batches is a {type(batches).__name__}; expected an iterable of Batch(y, mean, std, "
+            f"mask), or one of them."
+        )
     if not isinstance(batches, Batch):
         for batch in batches:
             yield batch if isinstance(batch, Batch) else _batch(batch)
@@ -167,6 +188,11 @@ def _blocks(batch: Batch) -> Iterator[Batch]:
     other = [type(array).__name__ for array in arrays if not hasattr(array, "dask")]
     if other:
         raise TypeError(f"a batch has Dask arrays and a {other[0]}; expected one kind.")
+    if any(np.isnan(array.shape).any() for array in arrays):
+        raise ValueError(
+            "a batch has Dask arrays of unknown size; expected known ones. Call "
+            "compute_chunk_sizes() on each first."
+        )
     _check_shapes(batch)
     cut = [array.rechunk(batch.y.chunks) for array in arrays]
     for place in np.ndindex(*batch.y.numblocks):
@@ -197,4 +223,12 @@ def rows(batch: Batch) -> tuple[FloatArray, Normal] | None:
             f"{np.count_nonzero(~np.isfinite(y)):,} of {y.size:,} valid outcomes of a batch are "
             f"not finite; expected numbers. Set the mask to False there."
         )
+    for name, array, good in (("mean", mean, np.isfinite(mean)), ("std", std, std > 0)):
+        if not good.all():
+            raise ValueError(
+                f"{name} holds {array[np.argmin(good)]} ({np.count_nonzero(~good):,} of {y.size:,} "
+                f"valid outcomes of a batch); expected "
+                f"{'finite numbers' if name == 'mean' else 'standard deviations above 0'}. Set the "
+                f"mask to False there, or mend the forecast."
+            )
     return y, Normal(mean, std)

@@ -14,7 +14,7 @@ from typing import Any
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._convert._errors import KINDS, refuse_kind
 from trueline.distributions._convert._numbers import from_array, from_tuple
-from trueline.distributions._convert._tables import from_mapping
+from trueline.distributions._convert._tables import from_mapping, from_named
 
 
 def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
@@ -119,7 +119,8 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     if isinstance(obj, list | tuple) and len(obj) and _package(obj[0]) == "gluonts":
         return _gluonts_list(obj, kind)
     if isinstance(obj, tuple):
-        return from_tuple(obj, kind)
+        named = from_named(obj, kind)
+        return from_tuple(obj, kind) if named is None else named
     if isinstance(obj, Mapping):
         return from_mapping(obj, kind)
     if isinstance(obj, GeneratorType):

@@ -28,7 +28,7 @@ _COLUMN = re.compile(
     r"(?P<prefix>q|quantile|p|pct|percentile)?[ _-]*(?P<number>\d*\.?\d+)\s*(?P<sign>%)?"
 )
 # A name before the level, as in sales_q0.1, is told from a rank by the point.
-_NAMED = re.compile(r".+[ _-](?:q|quantile)[ _-]*" + _LEVEL)
+_NAMED = re.compile(r"(.+)[ _-](?:q|quantile)[ _-]*" + _LEVEL)
 
 
 # ---- to the letter -------------------------------------------------------------------
@@ -72,11 +72,15 @@ def numbered_after(names: Iterable[str], prefix: str) -> list[str]:
 
 
 class _Read(NamedTuple):
-    """A number in a name: a level, a percentage, or no telling which; and what stood before it."""
+    """A number in a name: a level, a percentage, or no telling which; and what stood before it.
+
+    ``of`` is the name before all that, such as sales in sales_q0.1.
+    """
 
     number: float
     unit: str
     prefix: str
+    of: str = ""
 
 
 def _read(name: Hashable) -> _Read | None:
@@ -89,7 +93,7 @@ def _read(name: Hashable) -> _Read | None:
     match = _COLUMN.fullmatch(text)
     if match is None:
         named = _NAMED.fullmatch(text)
-        return _Read(float(named[1]), "level", "q") if named else None
+        return _Read(float(named[2]), "level", "q", named[1]) if named else None
     number, prefix = float(match["number"]), match["prefix"] or ""
     if match["sign"] or prefix in ("pct", "percentile"):
         return _Read(number, "percent", prefix)
@@ -114,6 +118,7 @@ def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hash
         If it cannot be told whether a number is a level, a percentage or a rank.
     """
     read = {name: number for name in names if (number := _read(name)) is not None}
+    _check_variables({name: r.of for name, r in read.items()})
     levels = {name: r.number for name, r in read.items() if r.unit == "level"}
     percents = {name: r.number for name, r in read.items() if r.unit == "percent"}
     bare = {
@@ -134,6 +139,24 @@ def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hash
                 f"100%, because the ends of a forecast are no quantiles. Leave it out."
             )
     return levels | {name: round(percent / 100, 12) for name, percent in percents.items()}
+
+
+def _check_variables(of: dict[Hashable, str]) -> None:
+    """Raise if quantiles are those of logarithms, or of several variables."""
+    for name, variable in of.items():
+        if re.match(r"(?:log|ln)(?:10|2|1p)?(?:[ _-]|$)", variable):
+            raise ValueError(
+                f"column {name!r} looks like a quantile of a logarithm; expected quantiles of the "
+                f"outcome. Undo it, such as np.exp(obj), which keeps quantiles what they are, and "
+                f"rename the columns."
+            )
+    variables = list(dict.fromkeys(of.values()))
+    if len(variables) > 1 and any(variables):
+        first, second = (next(n for n, v in of.items() if v == one) for one in variables[:2])
+        raise ValueError(
+            f"columns {first!r} and {second!r} look like quantiles of two variables; expected one. "
+            f"Choose the columns of one of them."
+        )
 
 
 def looks_like_percents(names: Sequence[Hashable]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray, as_float, vector
+from trueline._validation import FloatArray, as_float, detached, vector
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._convert._errors import SAY_WHICH, refuse
 from trueline.distributions._location_scale import Normal, Point
@@ -20,23 +20,28 @@ def plain(x: Any) -> Any:
     """Free a tensor of its gradient and device, in full precision; leave the rest."""
     if isinstance(x, Distribution):
         refuse(x, "inside another object")
-    if hasattr(x, "detach"):
-        return _from_tensor(x)
-    if isinstance(x, list | tuple) and any(hasattr(item, "detach") for item in x):
+    if isinstance(x, list | tuple) and any(_is_tensor(item) for item in x):
         return [plain(item) for item in x]
     if type(x).__module__.partition(".")[0] == "cupy":
         return x.get()
-    return x
+    return detached(x, "obj")
 
 
-def _from_tensor(x: Any) -> Any:
-    if getattr(x, "is_meta", False):
-        raise TypeError(
-            "obj holds a tensor on the meta device, which has a shape but no numbers; expected "
-            "one that was computed. Run the model on a CPU or GPU first."
-        )
-    x = x.detach().cpu()
-    return (x.double() if x.is_floating_point() else x).numpy()
+def _is_tensor(x: Any) -> bool:
+    # Some objects, such as NGBoost's, say of every name that they have it.
+    return callable(getattr(x, "detach", None))
+
+
+def check_labels(*columns: Any) -> None:
+    """Raise if columns of pandas have other labels: they would be put together by position."""
+    labelled = [x for x in columns if hasattr(x, "iloc") and hasattr(x, "index")]
+    for other in labelled[1:]:
+        if not other.index.equals(labelled[0].index):
+            raise ValueError(
+                "obj holds Series whose labels differ, or come in another order; expected the same "
+                "labels, because rows are put together by position. Join them first, "
+                "pd.concat([...], axis=1), or pass arrays."
+            )
 
 
 def row_numbers(x: Any, name: str) -> FloatArray:
@@ -68,6 +73,7 @@ def from_tuple(obj: tuple[Any, ...], kind: str | None) -> Distribution:
             f"obj is a tuple of length {len(obj)}; expected (loc, scale). For point forecasts "
             f"pass a list or an array; for others build the distribution yourself."
         )
+    check_labels(*obj)
     variance = kind == "mean_var"
     names = ("mean", "variance") if variance else ("loc", "scale")
     loc, scale = (as_float(plain(x), name) for x, name in zip(obj, names, strict=True))
@@ -96,7 +102,7 @@ def _refuse_second(first: FloatArray, second: FloatArray) -> None:
 
 def from_array(obj: Any, kind: str | None) -> Distribution:
     """Convert a list, an array, a tensor or a number."""
-    if not (isinstance(obj, list | Real) or hasattr(obj, "__array__") or hasattr(obj, "detach")):
+    if not (isinstance(obj, list | Real) or _is_array(obj) or _is_tensor(obj)):
         refuse(obj)
     if isinstance(obj, list) and any(_is_distribution(item) for item in obj):
         raise TypeError(
@@ -131,8 +137,12 @@ def from_array(obj: Any, kind: str | None) -> Distribution:
 def _is_distribution(item: Any) -> bool:
     if isinstance(item, Distribution):
         return True
-    number = isinstance(item, Real | list | tuple | str) or hasattr(item, "__array__")
+    number = isinstance(item, Real | list | tuple | str) or _is_array(item)
     return not number and hasattr(item, "cdf")
+
+
+def _is_array(x: Any) -> bool:
+    return callable(getattr(x, "__array__", None))
 
 
 def _points(a: FloatArray, kind: str | None) -> Distribution:

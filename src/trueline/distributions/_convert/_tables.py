@@ -25,6 +25,7 @@ from trueline.distributions._convert._names import (
     numbered_after,
 )
 from trueline.distributions._convert._numbers import (
+    check_labels,
     from_array,
     from_levels,
     normal,
@@ -85,14 +86,27 @@ def from_mapping(obj: Mapping[Any, Any], kind: str | None) -> Distribution:
     if set(obj) == {"levels", "values"}:
         _expect(kind, "quantiles", "levels and values")
         levels, values = (as_float(plain(obj[key]), key) for key in ("levels", "values"))
+        _expect_order(obj["values"], levels)
         return from_levels(levels, values, "values")
     keys = list(obj)
+    check_labels(*obj.values())
     return _from_table(Table(keys, lambda i: obj[keys[i]], "dict", strict=True), kind)
+
+
+def from_named(obj: tuple[Any, ...], kind: str | None) -> Distribution | None:
+    """Convert a named tuple by its names; None if they say nothing, or there are none."""
+    fields = getattr(obj, "_fields", ())
+    known = (*CENTRES, *SPREADS, *VARIANCES, *LOGARITHMS, "levels")
+    if not any(isinstance(name, str) and name.lower() in known for name in fields):
+        return None
+    return from_mapping(dict(zip(fields, obj, strict=True)), kind)
 
 
 def from_pandas(obj: Any, kind: str | None) -> Distribution:
     """Convert a Series, or a DataFrame by the names of its columns."""
     if np.ndim(obj) != 2:
+        if kind is None and hasattr(obj, "index"):
+            _expect_no_row(list(obj.index))
         return from_array(obj, kind)
     names = _one_variable(list(obj.columns))
     return _from_table(Table(names, lambda i: obj.iloc[:, i], "DataFrame"), kind)
@@ -140,6 +154,12 @@ def _from_table(table: Table, kind: str | None) -> Distribution:
         twice = next(name for name in table.names if table.names.count(name) > 1)
         raise ValueError(
             f"obj has two columns called {twice!r}; expected one. Rename or drop the other."
+        )
+    if table.called(("r_hat", "ess_bulk")):
+        raise TypeError(
+            f"obj is a {table.what} with columns {shown(table.names)}, so it looks like a summary "
+            f"of a sampler by arviz, a row a parameter; expected a forecast. Pass the draws of "
+            f"outcomes: the InferenceData with its posterior_predictive."
         )
     if kind == "samples":
         return _draws(table)
@@ -303,6 +323,41 @@ def _mean_alone(table: Table) -> Distribution:
 def _expect(kind: str | None, expected: str, is_a: str) -> None:
     if kind not in (None, expected):
         raise TypeError(f"kind is {kind!r}, but obj is a dict of {is_a}. Leave kind out.")
+
+
+def _expect_no_row(labels: list[Any]) -> None:
+    """Refuse a Series that is one row of a table, whose numbers are no rows."""
+    row = Table(labels, lambda _: None, "Series")
+    spread = row.called(CENTRES) and row.called(SPREADS, VARIANCES, tuple(LOGARITHMS))
+    try:
+        levels = len(labels) > 1 and len(column_levels(labels)) == len(labels)
+    except ValueError:
+        levels = True
+    if spread or levels:
+        raise TypeError(
+            f"obj is a Series with the labels {shown(labels)}, so it looks like one row of a "
+            f"table; expected one number a row. Pass the row as a table, obj.to_frame().T, or if "
+            f"these are rows obj.to_numpy()."
+        )
+
+
+def _expect_order(values: Any, levels: FloatArray) -> None:
+    """Refuse values whose own labels deny the order that they would be taken in."""
+    if hasattr(values, "dims"):
+        raise TypeError(
+            f"values is an array with the dims ({', '.join(map(str, values.dims))}), which may "
+            f"come in any order; expected plain numbers, (rows, levels). Pass the array itself, "
+            f"with the levels as coordinates of a dim called quantile."
+        )
+    if not (hasattr(values, "columns") and hasattr(values, "iloc")):
+        return
+    named = column_levels(list(values.columns))
+    if named and not (len(named) == levels.size and np.allclose(list(named.values()), levels)):
+        raise ValueError(
+            f"values is a DataFrame with the columns {shown(list(values.columns))}, but levels are "
+            f"{shown(levels.tolist())}; expected the same, in the same order. Pass the DataFrame "
+            f"alone: its columns say the levels."
+        )
 
 
 def _expect_no_more(table: Table, used: Sequence[Hashable]) -> None:

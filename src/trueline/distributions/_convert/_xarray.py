@@ -17,6 +17,8 @@ DRAWS = ("chain", "draw", "draws", "sample", "samples", "realization", "member",
 _LEVELS = ("quantile", "quantiles", "level")
 # What arviz calls the groups that hold draws of outcomes.
 _GROUPS = ("posterior_predictive", "predictions")
+# Those that hold something else.
+_PARAMETERS = ("posterior", "prior", "log_likelihood", "log_prior", "sample_stats")
 
 
 def from_arviz(obj: Any, kind: str | None) -> Distribution:
@@ -30,6 +32,8 @@ def from_xarray(obj: Any, kind: str | None) -> Distribution:
     """Convert a DataTree, a Dataset or a DataArray."""
     classes = {cls.__name__ for cls in type(obj).__mro__}
     if "DataTree" in classes:
+        if obj.name in _PARAMETERS:
+            _group([str(obj.name)])
         if not obj.data_vars:
             obj = obj[_group([str(name) for name in obj.children])]
         obj = obj.to_dataset()
@@ -71,7 +75,13 @@ def _from_dataset(obj: Any, kind: str | None) -> Distribution:
 
 
 def _from_array(obj: Any, kind: str | None) -> Distribution:
-    draws = [dim for dim in obj.dims if dim in DRAWS]
+    draws = [dim for dim in obj.dims if _holds_draws(obj, dim)]
+    if len(set(draws) - {"chain"}) > 1:
+        raise TypeError(
+            f"obj has the dims {_dims(obj.dims)}, of which {_dims(draws)} may all hold draws; "
+            f"expected one such, or chain and one. Rename the dim of the rows, such as "
+            f"obj.rename({draws[-1]}='row')."
+        )
     levels = [dim for dim in obj.dims if dim in _LEVELS and dim in obj.coords]
     if draws and kind in (None, "samples"):
         return Samples(_along(obj, draws))
@@ -84,10 +94,23 @@ def _from_array(obj: Any, kind: str | None) -> Distribution:
         )
     if obj.ndim < 2 or kind not in (None, "samples", "quantiles"):
         return from_array(obj.values, kind)
+    unknown = [dim for dim in obj.dims if dim in _LEVELS]
+    mend = (
+        f"Say the levels of {unknown[0]}: obj.assign_coords({unknown[0]}=levels)."
+        if unknown
+        else "Rename the one that holds the draws, and not the rows: obj.rename(NAME='draw')."
+    )
     raise TypeError(
         f"obj is a {class_name(obj)} with dims {_dims(obj.dims)}; expected draws along one called "
-        f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}. Rename it: obj.rename({obj.dims[0]}='draw')."
+        f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}, or quantiles along one with levels. {mend}"
     )
+
+
+def _holds_draws(obj: Any, dim: Any) -> bool:
+    """Whether draws lie along a dim, by its name or by those of the dims stacked in it."""
+    index = obj.indexes.get(dim)
+    stacked = [name for name in getattr(index, "names", ()) if name is not None]
+    return dim in DRAWS or (len(stacked) > 1 and all(name in DRAWS for name in stacked))
 
 
 def _along(obj: Any, dims: list[Any]) -> Any:
