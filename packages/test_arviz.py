@@ -106,8 +106,9 @@ def test_variables_by_name():
             array(np.zeros((2, 3)), ("a", "b")),
             (
                 "obj is a xarray.DataArray with dims (a, b); expected draws along one called "
-                "chain, draw, draws, sample, samples, realization, member or ensemble. Rename it: "
-                "obj.rename(a='draw')."
+                "chain, draw, draws, sample, samples, realization, member or ensemble, or "
+                "quantiles along one with levels. Rename the one that holds the draws, and not "
+                "the rows: obj.rename(NAME='draw')."
             ),
         ),
         (

@@ -16,12 +16,13 @@ F = tl.Normal(np.zeros(300), 0.6)
 
 
 @pytest.fixture
-def client(tmp_path):
+def client(tmp_path, monkeypatch):
     """MLflow with a store of its own, in a database and a folder."""
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'runs.db'}")
     experiment = mlflow.create_experiment("forecasts", (tmp_path / "artifacts").as_uri())
-    mlflow.set_experiment(experiment_id=experiment)
+    # Not set_experiment, which the process would remember after this store is gone.
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_ID", experiment)
     yield mlflow.MlflowClient()
     while mlflow.active_run() is not None:
         mlflow.end_run()

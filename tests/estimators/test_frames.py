@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import sklearn
-from sklearn.base import clone
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor, VotingRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.pipeline import make_pipeline
 
 import trueline as tl
-from trueline.estimators import CalibratedRegressor
+from trueline.estimators import CalibratedRegressor, PerLevel
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -58,6 +61,90 @@ def test_columns_in_another_order_are_refused(base, frame):
     fitted = model(base).fit(X, y)
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict_interval(X[["b", "a", "c"]])
+
+
+class ByPlace(RegressorMixin, BaseEstimator):
+    """Takes columns by their place and looks at no name, as NGBoost and LightGBM do."""
+
+    def __init__(self, quantile=0.5):
+        self.quantile = quantile
+
+    def fit(self, X, y):
+        self.fitted_ = LinearRegression().fit(np.asarray(X), y)
+        return self
+
+    def predict(self, X):
+        return self.fitted_.predict(np.asarray(X)) + self.quantile
+
+
+BY_PLACE = {
+    "alone": ByPlace(),
+    "frozen": ByPlace(),
+    "per level": PerLevel(ByPlace(), levels=[0.1, 0.9]),
+    "voting": VotingRegressor([("one", ByPlace())]),
+}
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("which", BY_PLACE)
+def test_columns_are_checked_for_models_that_do_not(which, library, frame):
+    X, y = frame[0].reset_index(drop=True), frame[1].to_numpy()
+    X = pl.DataFrame(X.to_numpy(), schema=list(X.columns)) if library == "polars" else X
+    base = BY_PLACE[which]
+    if which == "frozen":
+        base = FrozenEstimator(clone(base).fit(X, y))
+    for ensemble in (False,) if which == "frozen" else (False, True):
+        fitted = model(base, cv=2, ensemble=ensemble).fit(X, y)
+        assert list(fitted.feature_names_in_) == ["a", "b", "c"]
+        assert np.isfinite(fitted.predict(X)).all()
+        # As many numbers without a name are taken as they come.
+        np.testing.assert_array_equal(fitted.predict(X.to_numpy()), fitted.predict(X))
+        with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+            fitted.predict_interval(X[["c", "b", "a"]])
+        renamed = X.rename(columns={"a": "z"}) if library == "pandas" else X.rename({"a": "z"})
+        with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- z"):
+            fitted.predict(renamed)
+    assert not hasattr(fitted.fit(X.to_numpy(), y), "feature_names_in_")
+    assert np.isfinite(fitted.predict(X)).all()
+
+
+def test_columns_of_a_model_a_level_are_checked(frame):
+    X, y = frame
+    fitted = PerLevel(ByPlace(), levels=[0.1, 0.9]).fit(X, y)
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        fitted.predict(X[["c", "b", "a"]])
+
+
+def test_columns_of_a_trained_model_are_checked_when_it_is_calibrated(frame):
+    X, y = frame
+    trained = ByPlace().fit(X, y)
+    trained.feature_names_in_ = np.array(["a", "b", "c"])
+    with pytest.raises(ValueError, match="must be in the same order as they were in fit"):
+        model(FrozenEstimator(trained)).fit(X[["c", "b", "a"]], y)
+    # Names that a package makes up for an array say nothing.
+    trained.feature_names_in_ = np.array(["Column_0", "Column_1", "Column_2"])
+    assert list(model(FrozenEstimator(trained)).fit(X, y).feature_names_in_) == ["a", "b", "c"]
+
+
+def test_a_model_that_picks_columns_by_name_takes_any_order_and_more(frame):
+    X, y = frame
+    pick = make_column_transformer(("passthrough", ["a", "b"]))
+    base = make_pipeline(pick, LinearRegression())
+    fitted = model(base, scale_estimator=RandomForestRegressor(9, random_state=0)).fit(X, y)
+    other = X.assign(extra=0.0)[["extra", "c", "b", "a"]]
+    for given in (X[["c", "b", "a"]], other):
+        lower, upper = fitted.predict_interval(given)
+        # The learned width takes columns by place, and gets those of the fit.
+        np.testing.assert_array_equal(lower, fitted.predict_interval(X)[0])
+        np.testing.assert_array_equal(upper, fitted.predict_interval(X)[1])
+
+
+def test_columns_of_mixed_names_are_for_the_estimator(frame):
+    X, y = frame
+    mixed = X.set_axis(["a", 1, 2], axis=1)
+    fitted = model(ByPlace(), cv=2).fit(mixed, y)
+    assert not hasattr(fitted, "feature_names_in_")
+    assert np.isfinite(fitted.predict(mixed)).all()
 
 
 def test_pandas_out_keeps_the_index(frame):

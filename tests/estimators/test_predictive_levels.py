@@ -77,6 +77,30 @@ def test_models_that_are_trained_already_stay_as_they_are(rows):
         PerLevel.from_fitted({0.1: BASES["alpha"], 0.9: BASES["alpha"]})
 
 
+def test_what_is_no_dict_of_trained_models_is_told(rows):
+    X, y = rows
+    low, high = (clone(BASES["alpha"]).set_params(alpha=q).fit(X, y) for q in (0.1, 0.9))
+    with pytest.raises(TypeError) as caught:
+        PerLevel.from_fitted([low, high])
+    assert str(caught.value) == (
+        "models is a list; expected a dict {level: fitted regressor}, such as "
+        "PerLevel.from_fitted({0.05: low, 0.5: middle, 0.95: high})."
+    )
+    expected = (
+        "; expected a fitted regressor, an object with fit and predict, such as "
+        "LGBMRegressor(...).fit(X, y) rather than the booster inside it."
+    )
+    booster = type("Booster", (), {"__module__": "lightgbm.basic", "predict": low.predict})()
+    for other, what in (
+        (booster, "a Booster of lightgbm"),
+        (GradientBoostingRegressor, "the class GradientBoostingRegressor"),
+        (None, "a NoneType of builtins"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            PerLevel.from_fitted({0.1: low, 0.9: other})
+        assert str(caught.value) == f"the model of level 0.9 is {what}{expected}"
+
+
 def test_weights_reach_every_model(rows):
     X, y = rows
     w = np.where(y > np.median(y), 0.0, 1.0)

@@ -9,15 +9,22 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import (
+    AdaBoostRegressor,
+    BaggingRegressor,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
     RandomForestRegressor,
+    StackingRegressor,
+    VotingRegressor,
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import BayesianRidge, LinearRegression, QuantileRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
 from trueline.estimators import CalibratedRegressor, PerLevel
@@ -168,6 +175,54 @@ def test_one_quantile_of_scikit_learn_is_no_point_forecast(model, level, rows):
     level = "alpha" if isinstance(model, GradientBoostingRegressor) else "quantile"
     median = model.set_params(**{level: 0.5}).fit(X, y)
     assert isinstance(predictive(median, X), tl.Point)
+
+
+HIGH = GradientBoostingRegressor(loss="quantile", alpha=0.9, n_estimators=3, random_state=0)
+MEDIAN = clone(HIGH).set_params(alpha=0.5)
+
+
+def wrappings(inner):
+    """Return models whose prediction is an average of copies of another's, or is another's."""
+    pipeline = make_pipeline(StandardScaler(), inner)
+    return [
+        BaggingRegressor(inner, n_estimators=2, random_state=0),
+        BaggingRegressor(pipeline, n_estimators=2, random_state=0),
+        AdaBoostRegressor(inner, n_estimators=2, random_state=0),
+        VotingRegressor([("mean", LinearRegression()), ("other", pipeline)]),
+        VotingRegressor([("bag", BaggingRegressor(inner, n_estimators=2, random_state=0))]),
+        VotingRegressor([("search", GridSearchCV(inner, {"max_depth": [2]}, cv=2))]),
+        VotingRegressor([("log", TransformedTargetRegressor(inner))]),
+        StackingRegressor([("mean", LinearRegression())], inner, cv=2),
+        make_pipeline(StandardScaler(), VotingRegressor([("one", inner)])),
+    ]
+
+
+@pytest.mark.parametrize("k", range(len(wrappings(HIGH))))
+def test_an_average_of_one_quantile_is_no_point_forecast(k, rows):
+    X, y = rows
+    message = (
+        r"^GradientBoostingRegressor, in the \w+, was trained for one quantile, the 0\.9; "
+        r"expected several levels, .*PerLevel\(GradientBoostingRegressor"
+    )
+    with pytest.raises(ValueError, match=message):
+        CalibratedRegressor(wrappings(HIGH)[k], cv=2).fit(X, y)
+    fitted = wrappings(HIGH)[k].fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        CalibratedRegressor(FrozenEstimator(fitted)).fit(X, y)
+    assert len(predictive(wrappings(MEDIAN)[k].fit(X, y), X)) == len(y)
+
+
+def test_a_stack_learns_what_to_make_of_quantiles(rows):
+    X, y = rows
+    stack = StackingRegressor([("high", HIGH)], LinearRegression(), cv=2).fit(X, y)
+    assert isinstance(predictive(stack, X), tl.Point)
+
+
+def test_catboosts_one_expectile():
+    for loss in ("Expectile:alpha=0.5", "Expectile"):
+        assert isinstance(predictive(catboost(loss, lambda kind: MEAN), X), tl.Point)
+    with pytest.raises(ValueError, match=r"^Model was trained for one expectile, the 0\.9; expect"):
+        predictive(catboost("Expectile:alpha=0.9", lambda kind: MEAN), X)
 
 
 class Forecaster(BaseEstimator):

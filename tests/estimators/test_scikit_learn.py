@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone, is_regressor
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.cluster import DBSCAN
+from sklearn.ensemble import (
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+    StackingRegressor,
+)
 from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -72,6 +77,28 @@ def test_missing_values_reach_a_base_that_takes_them(rows):
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     base = HistGradientBoostingRegressor(max_iter=5)
     assert np.isfinite(model(estimator=base).fit(X, y).predict(X)).all()
+
+
+def test_a_stack_that_hides_predict_until_it_is_fitted(rows):
+    X, y = rows
+    stack = StackingRegressor([("a", LinearRegression())])
+    assert not hasattr(stack, "predict")
+    pipeline = make_pipeline(StandardScaler(), stack)
+    for base in (stack, pipeline, GridSearchCV(stack, {"passthrough": [False]}, cv=2)):
+        assert np.isfinite(model(estimator=base, cv=2).fit(X, y).predict(X)).all()
+    with pytest.raises(TypeError, match="expected a regressor with fit and predict"):
+        model(estimator=make_pipeline(StandardScaler(), DBSCAN())).fit(X, y)
+
+
+def test_equal_weights_are_as_none(rows):
+    X, y = rows
+    plain = model(scale_estimator="auto").fit(X, y)
+    assert plain.scale_.kind == "learned", "without a learned width the test says little"
+    weighted = model(scale_estimator="auto").fit(X, y, sample_weight=np.ones(len(y)))
+    np.testing.assert_allclose(weighted.predict(X), plain.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(
+        weighted.predict_interval(X, 0.8), plain.predict_interval(X, 0.8), rtol=1e-9
+    )
 
 
 def test_parameters_reach_the_recalibrator():

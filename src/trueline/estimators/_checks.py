@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection._split import GroupsConsumerMixin
 from sklearn.utils import check_array, column_or_1d, get_tags, indexable
@@ -30,7 +30,7 @@ def check_params(model: Any) -> None:
             f"Use ensemble=False."
         )
     scale = model.scale_estimator
-    if scale is not None and not (scale == "auto" if isinstance(scale, str) else _learns(scale)):
+    if scale is not None and not (scale == "auto" if isinstance(scale, str) else learns(scale)):
         raise ValueError(
             f"scale_estimator is {scale!r}; expected 'auto', a regressor with fit and predict, "
             f"or None."
@@ -50,7 +50,7 @@ def _check_estimator(estimator: Any, dist: Any) -> None:
             f"{estimator.__name__}()."
         )
     frozen = isinstance(estimator, FrozenEstimator)
-    says = dist is not None or hasattr(estimator, "predict") or hasattr(estimator, "predict_dist")
+    says = dist is not None or hasattr(estimator, "predict_dist") or _predicts(estimator)
     if not says or not (frozen or hasattr(estimator, "fit")):
         raise TypeError(
             f"estimator is {estimator!r}; expected a regressor with fit and predict. Wrap a model "
@@ -80,8 +80,17 @@ def _check_cv(cv: Any) -> None:
         )
 
 
-def _learns(estimator: Any) -> bool:
+def learns(estimator: Any) -> bool:
+    """Whether it has fit and predict already."""
     return hasattr(estimator, "fit") and hasattr(estimator, "predict")
+
+
+def _predicts(estimator: Any) -> bool:
+    """Whether it has predict, or will have it once it is fitted, as a `StackingRegressor` does."""
+    if hasattr(estimator, "predict"):
+        return True
+    sure = hasattr(type(estimator), "predict") and hasattr(estimator, "__sklearn_tags__")
+    return sure and is_regressor(estimator)
 
 
 def is_train(cv: Any) -> bool:

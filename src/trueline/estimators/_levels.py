@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from trueline._validation import FloatArray
@@ -44,9 +44,11 @@ def _lightgbm_levels(model: Any) -> tuple[float, ...]:
     return (float(params.get("alpha", 0.9)),) if params.get("objective") == "quantile" else ()
 
 
-def _catboost_levels(model: Any) -> tuple[float, ...]:
+def _catboost_levels(
+    model: Any, losses: tuple[str, ...] = ("Quantile", "LogLinQuantile", "MultiQuantile")
+) -> tuple[float, ...]:
     name, _, rest = catboost_loss(model).partition(":")
-    if name not in ("Quantile", "LogLinQuantile", "MultiQuantile"):
+    if name not in losses:
         return ()
     given = dict(part.partition("=")[::2] for part in rest.split(";"))
     return tuple(float(level) for level in given.get("alpha", "0.5").split(","))
@@ -60,6 +62,48 @@ _LOSSES: dict[str, Callable[[Any], tuple[float, ...]]] = {
     "lightgbm": _lightgbm_levels,
     "catboost": _catboost_levels,
 }
+
+
+def off_middle(model: Any) -> tuple[Any, str, float] | None:
+    """Return the part of a fitted model that aims beside the middle, at what, and the level.
+
+    The average of models that were trained for the 0.9 quantile is no more a prediction of the
+    middle than one of them. None if there is no such part, or none that is known.
+    """
+    levels = trained_levels(model) or ()
+    if len(levels) == 1 and levels != (0.5,):  # the median alone is a point forecast
+        return model, "quantile", levels[0]
+    if belongs_to(model, "catboost"):
+        expectiles = _catboost_levels(model, ("Expectile",))
+        if expectiles and expectiles != (0.5,):  # the half expectile is the mean
+            return model, "expectile", expectiles[0]
+    return next((found for part in _parts(model) if (found := off_middle(part))), None)
+
+
+def _parts(model: Any) -> Sequence[Any]:
+    """Return the fitted models whose predictions a model of scikit-learn passes on or averages."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import (
+        AdaBoostRegressor,
+        BaggingRegressor,
+        StackingRegressor,
+        VotingRegressor,
+    )
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, FrozenEstimator):
+        return [model.estimator]
+    if isinstance(model, Pipeline):
+        return [model[-1]]
+    if isinstance(model, AdaBoostRegressor | BaggingRegressor | VotingRegressor):
+        members: Sequence[Any] = model.estimators_
+        # But for voting, the others are copies of the first.
+        return members if isinstance(model, VotingRegressor) else members[:1]
+    if isinstance(model, TransformedTargetRegressor):
+        return [model.regressor_]
+    last = "final_estimator_" if isinstance(model, StackingRegressor) else "best_estimator_"
+    return [getattr(model, last)] if hasattr(model, last) else []
 
 
 def catboost_loss(model: Any) -> str:

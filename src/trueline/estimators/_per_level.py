@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution
-from trueline.estimators._checks import inherited
+from trueline.estimators._checks import inherited, learns
+from trueline.estimators._frames import check_columns, column_names
 from trueline.estimators._levels import point_prediction, trained_levels
 from trueline.estimators._reading import belongs_to, quantiles
 
@@ -120,11 +121,22 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         >>> [bound.round(1) for bound in model.predict_interval([[0.5]], 0.8)]
         [array([0.6]), array([2.8])]
         """
+        if not isinstance(models, Mapping):
+            raise TypeError(
+                f"models is a {type(models).__name__}; expected a dict {{level: fitted regressor}},"
+                f" such as PerLevel.from_fitted({{0.05: low, 0.5: middle, 0.95: high}})."
+            )
         model = cls(dict(models))
-        untrained, model.levels_ = model._untrained()
-        for one in untrained:
+        trained, model.levels_ = model._untrained()
+        for level, one in zip(model.levels_.tolist(), trained, strict=True):
+            if isinstance(one, type) or not learns(one):
+                raise TypeError(
+                    f"the model of level {level:g} is {_described(one)}; expected a fitted "
+                    f"regressor, an object with fit and predict, such as LGBMRegressor(...)"
+                    f".fit(X, y) rather than the booster inside it."
+                )
             check_is_fitted(one)
-        return model._of(untrained)
+        return model._of(trained)
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
@@ -149,6 +161,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         parallel = Parallel(n_jobs=self.n_jobs)
         models = parallel(delayed(_fitted)(one, X, y, fit_params) for one in untrained)
         self.levels_ = levels
+        self._column_names = column_names(X)
         return self._of(models)
 
     def _untrained(self) -> tuple[list[Any], FloatArray]:
@@ -197,6 +210,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         Quantiles of n rows
         """
         check_is_fitted(self)
+        check_columns(self.estimators_[0], getattr(self, "_column_names", None), X)
         columns = [point_prediction(model, X) for model in self.estimators_]
         return quantiles(self, self.levels_.tolist(), np.stack(columns, axis=1))
 
@@ -218,6 +232,13 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         if isinstance(one, Mapping):
             one = next(iter(one.values()), None)
         return inherited(super().__sklearn_tags__(), one)
+
+
+def _described(model: Any) -> str:
+    if isinstance(model, type):
+        return f"the class {model.__name__}"
+    kind = type(model)
+    return f"a {kind.__name__} of {kind.__module__.partition('.')[0]}"
 
 
 def _checked(levels: ArrayLike) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueline.distributions import Distribution, as_distribution
-from trueline.estimators._levels import catboost_loss, prediction, trained_levels
+from trueline.estimators._levels import catboost_loss, off_middle, prediction, trained_levels
 from trueline.estimators._reading import LEVELS, belongs_to, normal, quantiles
 
 # Laws of skpro without a density, which are no counts all the same.
@@ -36,17 +36,24 @@ def read_catboost_uncertainty(model: Any, X: Any) -> Distribution | None:
 
 def read_quantile_loss(model: Any, X: Any) -> Distribution | None:
     """Models trained for quantiles: XGBoost, LightGBM, CatBoost and scikit-learn's."""
+    found = off_middle(model)
+    if found is not None:
+        raise ValueError(_says_one_level(model, *found))
     levels = trained_levels(model)
-    if not levels or levels == (0.5,):  # the median alone is a point forecast
+    if not levels or len(levels) == 1:  # the median alone is a point forecast
         return None
-    if len(levels) == 1:
-        raise ValueError(
-            f"{type(model).__name__} was trained for one quantile, the {levels[0]:g}; expected "
-            f"several levels, the median or the mean, because one quantile says nothing of the "
-            f"spread, and is no prediction of the middle either. Train one a level: "
-            f"trueline.estimators.PerLevel({type(model).__name__}(...), levels=[0.05, 0.5, 0.95])."
-        )
     return quantiles(model, levels, prediction(model, X))
+
+
+def _says_one_level(model: Any, part: Any, what: str, level: float) -> str:
+    name = type(part).__name__
+    where = "" if part is model else f", in the {type(model).__name__},"
+    return (
+        f"{name}{where} was trained for one {what}, the {level:g}; expected several levels, the "
+        f"median or the mean, because one {what} says nothing of the spread, and is no prediction "
+        f"of the middle either. Train one a level: "
+        f"trueline.estimators.PerLevel({name}(...), levels=[0.05, 0.5, 0.95])."
+    )
 
 
 def read_quantile_forest(model: Any, X: Any) -> Distribution | None:

@@ -38,7 +38,14 @@ from trueline.estimators._crossfit import (
     make_splits,
     pool,
 )
-from trueline.estimators._frames import check_container, container_of, framed
+from trueline.estimators._frames import (
+    check_columns,
+    check_container,
+    column_names,
+    container_of,
+    framed,
+    in_order,
+)
 from trueline.estimators._predictive import (
     current_readers,
     leaves_out_noise,
@@ -60,6 +67,7 @@ _LEARNED = (
     "shrinkage_",
     "n_features_in_",
     "feature_names_in_",
+    "_column_names",
 )
 
 
@@ -128,7 +136,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     n_features_in_ : int
         Number of features, if the estimator says so.
     feature_names_in_ : ndarray
-        Their names, if the estimator says so.
+        Their names, if X has any that are text or the estimator says so.
 
     Notes
     -----
@@ -213,6 +221,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         recalibrator = _method.resolve(self.method)
         X, y, sample_weight, groups = check_rows(X, y, sample_weight, groups)
         check_groups(recalibrator, self.cv, groups)
+        self._check_columns_of_frozen(X)
         routed = self._route(sample_weight, groups, fit_params)
         for name in _LEARNED:
             self.__dict__.pop(name, None)
@@ -264,7 +273,20 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 recalibrator, X, outcomes, pooled, sample_weight, groups
             )
         self._take_features_of(models[0])
+        self._column_names = column_names(X)
+        if self._column_names is not None:
+            self.feature_names_in_ = self._column_names
         return self
+
+    def _check_columns_of_frozen(self, X: Any) -> None:
+        """Raise if a model that is trained already knows these columns in another order."""
+        names = getattr(self.estimator, "feature_names_in_", None)
+        if not isinstance(self.estimator, FrozenEstimator) or names is None:
+            return
+        given = column_names(X)
+        # Names that a package made up for an array are none of a frame.
+        if given is not None and set(given) == set(names):
+            check_columns(self.estimator, np.asarray(names, dtype=object), X)
 
     def _forecast(
         self, training: Training, splits: list[Split] | None
@@ -418,12 +440,15 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 f"groups is missing, but this model was fitted with one map a group "
                 f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."
             )
+        names = getattr(self, "_column_names", None)
+        check_columns(pairs[0][0], names, X)
+        ordered = in_order(X, names)  # to the scale and the map a column is its place
         forecast = Forecaster(self.dist, current_readers())
         for model, recalibrator in pairs:
             dist = self._with_least_scale(forecast(model, X))
             if self.scale_ is not None:
-                dist = self.scale_.apply(X, dist)
-            yield _method.transform(recalibrator, dist, groups, X)
+                dist = self.scale_.apply(ordered, dist)
+            yield _method.transform(recalibrator, dist, groups, ordered)
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the recalibrated forecasts.

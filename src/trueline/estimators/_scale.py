@@ -18,6 +18,7 @@ from trueline.distributions import (
     StudentT,
 )
 from trueline.distributions._location_scale import LocationScale
+from trueline.estimators._checks import learns
 from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
 from trueline.recalibration._scores import collect
@@ -150,7 +151,7 @@ def learn_scale(
     if scale_estimator is None:
         return Scale("own", {}), dist
     automatic = isinstance(scale_estimator, str)
-    if scale_estimator != "auto" if automatic else not _learns(scale_estimator):
+    if scale_estimator != "auto" if automatic else not learns(scale_estimator):
         raise ValueError(
             f"scale_estimator is {scale_estimator!r}; expected 'auto', a regressor with fit and "
             f"predict, or None."
@@ -285,10 +286,6 @@ def _mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
     share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
     mean = float(share @ d)
     return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
-
-
-def _learns(estimator: Any) -> bool:
-    return hasattr(estimator, "fit") and hasattr(estimator, "predict")
 
 
 def _is_table(X: Any) -> bool:

@@ -76,7 +76,8 @@ class BaggedTrees:
         from sklearn.tree import DecisionTreeRegressor
 
         n = self._n = len(target)
-        chance = None if w is None else w / w.sum()
+        # Numpy draws rows in another way where it is told their chances, even if all are equal.
+        chance = None if w is None or (w == w[0]).all() else w / w.sum()
         unseen, draws = 0.0, min(n, _MOST_DRAWN)
         # As many out-of-bag as if each tree drew n rows, which leaves out exp(-1) of them.
         for _ in range(math.ceil(self.n_estimators * math.exp(draws / n - 1.0))):

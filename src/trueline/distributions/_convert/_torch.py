@@ -65,9 +65,16 @@ def _flat(obj: Any) -> Distribution:
         return _from_transforms(obj)
     if obj.event_shape:
         refuse_multivariate(f"torch.{name}", "Normal(dist.mean, dist.stddev)")
-    if getattr(obj.support, "is_discrete", False):
+    if _is_discrete(obj):
         refuse_steps(f"torch.{name}", "dist.sample((1000,)).T")
     return _wrapped(obj)
+
+
+def _is_discrete(obj: Any) -> bool:
+    try:
+        return bool(getattr(obj.support, "is_discrete", False))
+    except NotImplementedError:  # which a class of its own may leave out
+        return False
 
 
 def _parameters(obj: Any) -> _Parameters:
