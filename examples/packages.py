@@ -13,10 +13,12 @@ could expect after n calibration rows on T test rows, both before and after. "By
 forecast: the mean and the worst set of simulated runs with the rows and seeds of this one.
 
 A ratio of the CRPS above 1 is the price of few rows where a default was calibrated already. That of
-CatBoost MultiQuantile on auto and cpu is of another kind: a forecast there collapses, its quantiles
-within 1e-4 where those of other rows are hundreds apart, and its outcome lies millions of widths
-off. The map then gives every row the share of 1 / n that such an outcome had: calibrated, and of
-no use beyond its 90% interval. No other recalibrator of ours does better on those splits.
+CatBoost MultiQuantile on auto and cpu is of another kind: forecasts there collapse. In one split of
+auto the narrowest calibration row is 0.0002 wide, where the median is 1,160, and its outcome has a
+score of -1.5e7. The map gives every row the share of 1 / n that such an outcome had: calibrated, of
+no use beyond its 90% interval, and 7,222 times the CRPS; in the other splits of both sets 0.9 to 14
+times. `tl.Auto`, which chooses by CRPS, is better in seven of those ten splits, and no help in the
+two worst.
 """
 
 from __future__ import annotations
