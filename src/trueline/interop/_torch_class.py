@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.distributions import Distribution as TorchBase, constraints
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, as_float
 from trueline.distributions import Distribution
 from trueline.interop._trailing import draws, quantiles_at, result_shape, values_at
 
@@ -156,7 +156,7 @@ class _Elementwise(torch.autograd.Function):
     ) -> Any:
         ctx.slope = slope
         ctx.save_for_backward(value)
-        return _like(answer(_array(value)), value)
+        return _like(answer(as_float(value, "value")), value)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -171,10 +171,6 @@ def _refuse(_: FloatArray) -> FloatArray:
         "a second derivative of a forecast of trueline is asked for; expected first ones only. "
         "Take finite differences of the gradient, or detach it."
     )
-
-
-def _array(value: Any) -> FloatArray:
-    return value.detach().cpu().double().numpy()
 
 
 def _like(a: FloatArray, value: Any) -> Any:
