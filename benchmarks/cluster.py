@@ -25,7 +25,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import trueline as tl
-from trueline.scale import dask as tld, evaluate_parquet, fit_parquet, spark as tls
+from trueline.clusters import dask as tld, spark as tls
+from trueline.files import evaluate_parquet, fit_parquet
 
 COLUMNS = ("y", "mean", "std")
 FILES = 8

@@ -32,7 +32,7 @@ PASSES = 8
 
 def batches(first: int, stop: int) -> Iterator[object]:
     """Yield images that are off together, forecast ten times too surely, made as they are asked."""
-    from trueline.scale import Batch
+    from trueline.clusters import Batch
 
     for start in range(first, stop, CHUNK):
         rng = np.random.default_rng([7, start])
@@ -45,8 +45,8 @@ def batches(first: int, stop: int) -> Iterator[object]:
 
 def recalibrate(n_fit: int, n_test: int) -> dict[str, object]:
     """Fit the two maps and judge the three forecasts."""
-    from trueline.experiments._depth_images import judge
-    from trueline.scale import fit_batches
+    from reproduce.depth_images import judge
+    from trueline.clusters import fit_batches
 
     cut = n_fit - n_fit // 10
     training = fit_batches(batches(0, cut))
@@ -59,7 +59,7 @@ def peak(images: int) -> tuple[float, float, float]:
     """Peak of a process in MB, what of it was there before the pixels, and seconds."""
     code = (
         "import resource, sys, time, torch; sys.path.insert(0, sys.argv[1]); import depth\n"
-        "import trueline.experiments._depth_network\n"
+        "import reproduce.depth_network\n"
         "torch.set_num_threads(1)\n"
         "def mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         "depth.recalibrate(20, 2)\n"
@@ -78,7 +78,7 @@ def ratio(n_fit: int, n_test: int, *, quick: bool) -> tuple[float, float, int]:
     """Seconds of the network's passes, those of recalibrating and scoring, and samples."""
     import torch
 
-    from trueline.experiments._depth_network import FULL
+    from reproduce.depth_network import FULL
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ from sklearn.preprocessing import StandardScaler
 import trueline as tl
 from trueline._files import write_text
 from trueline.estimators import PerLevel
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 SETS = ("mpg", "auto", "crime", "kinematics", "stocks", "cpu", "bank", "wine")
 SMALL_SETS = ("mpg", "cpu")

@@ -5,7 +5,7 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 gaussian_process = pytest.importorskip("sklearn.gaussian_process")
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel  # noqa: E402

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 
 import trueline as tl
 from trueline.estimators import PerLevel
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 lightgbm = pytest.importorskip("lightgbm")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.interop import scores
+from trueline.tracking import scores
 
 lightning = pytest.importorskip("lightning")
 torch = pytest.importorskip("torch")

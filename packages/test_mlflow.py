@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.interop import log_mlflow, scores
+from trueline.tracking import log_mlflow, scores
 
 mlflow = pytest.importorskip("mlflow")
 

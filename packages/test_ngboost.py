@@ -5,7 +5,7 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 ngboost = pytest.importorskip("ngboost")
 from ngboost import distns  # noqa: E402

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.interop import scores
+from trueline.tracking import scores
 
 optuna = pytest.importorskip("optuna")
 

@@ -5,8 +5,8 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
-from trueline.estimators._reading import LEVELS
+from trueline.interop._predictive import predictive
+from trueline.interop._reading import LEVELS
 
 quantile_forest = pytest.importorskip("quantile_forest")
 

@@ -12,8 +12,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
-from trueline.estimators._reading import LEVELS
+from trueline.interop._predictive import predictive
+from trueline.interop._reading import LEVELS
 
 skpro = pytest.importorskip("skpro")
 from skpro.metrics import CRPS  # noqa: E402

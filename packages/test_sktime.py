@@ -8,7 +8,7 @@ from scipy.stats import betabinom
 from sklearn.frozen import FrozenEstimator
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 sktime = pytest.importorskip("sktime")
 from sktime.forecasting.naive import NaiveForecaster  # noqa: E402

@@ -15,8 +15,8 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import validate_data
 
 import trueline as tl
-from trueline.estimators._predictive import predictive
-from trueline.estimators._reading import LEVELS
+from trueline.interop._predictive import predictive
+from trueline.interop._reading import LEVELS
 
 tabpfn = pytest.importorskip("tabpfn")
 import torch  # noqa: E402

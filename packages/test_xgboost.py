@@ -6,7 +6,7 @@ from held_out import check_coverage, check_exact_law, check_manners, pandas_fram
 
 import trueline as tl
 from trueline.estimators import PerLevel
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 
 xgboost = pytest.importorskip("xgboost")
 

@@ -19,7 +19,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trueline._report import report as report
+    from trueline._load import (
+        load as load,
+    )
+    from trueline._report import (
+        report as report,
+    )
     from trueline._validation import (
         CalibrationWarning as CalibrationWarning,
         NotFittedError as NotFittedError,
@@ -41,13 +46,15 @@ if TYPE_CHECKING:
         Quantiles as Quantiles,
         Samples as Samples,
         StudentT as StudentT,
-        as_distribution as as_distribution,
     )
     from trueline.estimators import (
         CalibratedRegressor as CalibratedRegressor,
         neg_calibration_error as neg_calibration_error,
         neg_crps as neg_crps,
         neg_interval_score as neg_interval_score,
+    )
+    from trueline.interop import (
+        as_distribution as as_distribution,
     )
     from trueline.metrics import (
         brier_decomposition as brier_decomposition,
@@ -75,11 +82,12 @@ if TYPE_CHECKING:
         Conditional as Conditional,
         Grouped as Grouped,
         Isotonic as Isotonic,
-        Online as Online,
         Recalibrator as Recalibrator,
         Scaling as Scaling,
         Smooth as Smooth,
-        load as load,
+    )
+    from trueline.streams import (
+        Online as Online,
     )
 
 __version__ = "0.1.0"
@@ -87,6 +95,7 @@ __version__ = "0.1.0"
 # The home of every public name. It is imported when the name is first used, so that
 # `import trueline` costs next to nothing.
 _PUBLIC = {
+    "trueline._load": ("load",),
     "trueline._report": ("report",),
     "trueline._validation": (
         "CalibrationWarning",
@@ -109,7 +118,6 @@ _PUBLIC = {
         "Quantiles",
         "Samples",
         "StudentT",
-        "as_distribution",
     ),
     "trueline.estimators": (
         "CalibratedRegressor",
@@ -117,6 +125,7 @@ _PUBLIC = {
         "neg_crps",
         "neg_interval_score",
     ),
+    "trueline.interop": ("as_distribution",),
     "trueline.metrics": (
         "brier_decomposition",
         "calibration_curve",
@@ -143,15 +152,26 @@ _PUBLIC = {
         "Conditional",
         "Grouped",
         "Isotonic",
-        "Online",
         "Recalibrator",
         "Scaling",
         "Smooth",
-        "load",
     ),
+    "trueline.streams": ("Online",),
 }
 # Modules that are offered as they are.
-_MODULES = ("datasets", "interop", "inventory", "models", "scale", "series", "testing")
+_MODULES = (
+    "clusters",
+    "datasets",
+    "export",
+    "files",
+    "interop",
+    "inventory",
+    "models",
+    "series",
+    "streams",
+    "testing",
+    "tracking",
+)
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = list(_HOME)

@@ -15,7 +15,7 @@ import trueline as tl
 # Chunks of a few rows, pieces of a few chunks.
 SMALL = """
 import sys
-from trueline.scale import _source
+from trueline.files import _source
 _source.PIECE = 500
 _source._MOST_ROWS = 100
 """

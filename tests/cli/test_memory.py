@@ -14,7 +14,7 @@ from pyarrow import parquet
 # The system counts the peak.
 MEASURED = """
 import sys
-from trueline.scale import _fitting, _judging, _source
+from trueline.files import _fitting, _judging, _source
 _fitting.LIMIT = 1 << 16
 _fitting._ROWS = _judging.ROWS = 1 << 17
 _fitting._HELD, _fitting._KNOTS = 1 << 19, 1 << 17

@@ -7,7 +7,7 @@ import scipy.stats
 import trueline as tl
 from trueline.distributions import Standardised
 from trueline.laws import ExponentialTail, PiecewiseLaw
-from trueline.metrics._pit import Ecdf, has_steps
+from trueline.metrics._pit import Ecdf
 
 
 def test_pit_is_the_cdf(case):
@@ -62,12 +62,12 @@ def smooth_law():
 
 def test_which_forecasts_have_steps():
     one = np.ones(1)
-    assert not has_steps(tl.Normal(0, 1))
-    assert not has_steps(tl.StudentT(0, 1, 3))
-    assert not has_steps(Standardised(one, one, smooth_law(), "standardised"))
-    assert has_steps(Standardised(one, one, atomic_law(), "standardised"))
-    assert has_steps(tl.Point(0.0))
-    assert has_steps(tl.Samples([[0.0, 1.0]]))
+    assert not tl.Normal(0, 1)._has_steps
+    assert not tl.StudentT(0, 1, 3)._has_steps
+    assert not Standardised(one, one, smooth_law(), "standardised")._has_steps
+    assert Standardised(one, one, atomic_law(), "standardised")._has_steps
+    assert tl.Point(0.0)._has_steps
+    assert tl.Samples([[0.0, 1.0]])._has_steps
 
 
 def test_randomised_values_of_an_atom_are_uniform():

@@ -11,12 +11,13 @@ from sklearn.exceptions import NotFittedError
 
 import trueline as tl
 from tests.models.densenets import make_images, tiny
-from trueline.models import DenseNetRegressor, DivergenceError, _densenet, _densenet_training
-from trueline.models._densenet_data import Pictures
-from trueline.models._densenet_network import Network, initial
-from trueline.models._densenet_plan import Plan
-from trueline.models._densenet_prediction import Forecaster, merge
-from trueline.models._densenet_training import Trainer, pixel_losses
+from trueline.models import DenseNetRegressor, DivergenceError
+from trueline.models.densenet import _regressor, _training
+from trueline.models.densenet._data import Pictures
+from trueline.models.densenet._network import Network, initial
+from trueline.models.densenet._plan import Plan
+from trueline.models.densenet._prediction import Forecaster, merge
+from trueline.models.densenet._training import Trainer, pixel_losses
 
 
 @pytest.fixture(scope="module")
@@ -201,11 +202,11 @@ def test_the_loss_leaves_out_what_is_masked():
     images, depth = make_images(4)
     mask = np.random.default_rng(2).random(depth.shape) < 0.6
     model = tiny(n_epochs=2, crop=0.6)
-    plan, course = model._plan(), model._course(_densenet_training)
+    plan, course = model._plan(), model._course(_training)
     learned = []
     for elsewhere in (0.0, 1e6):
         pictures = Pictures(images, np.where(mask, depth, np.float32(elsewhere)), mask)
-        reached = _densenet_training.begin(plan, 0)
+        reached = _training.begin(plan, 0)
         trainer = Trainer(plan, course, pictures, pictures.standardiser(), 0, reached)
         trainer.run(lambda trainer: None)
         learned.append((trainer.weights(), trainer.losses))
@@ -501,7 +502,7 @@ def test_progress_is_told_after_every_epoch(monkeypatch, tmp_path):
         assert (wanted, label, n_networks) == (True, "DenseNetRegressor", 1)
         yield lambda *now: told.append(now)
 
-    monkeypatch.setattr(_densenet, "training_progress", spied)
+    monkeypatch.setattr(_regressor, "training_progress", spied)
     model = tiny(n_epochs=3, progress=True)
     model.fit(IMAGES, DEPTH, checkpoint=tmp_path / "c.safetensors")
     assert told == [(1, 3, 0), (2, 3, 0), (3, 3, 1)]

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from tests.models.densenets import make_images, tiny
 from trueline.models import DenseNetRegressor, load
-from trueline.models._densenet_training import Trainer
+from trueline.models.densenet._training import Trainer
 
 IMAGES, DEPTH = make_images(6)
 

@@ -9,9 +9,9 @@ import zlib
 
 import numpy as np
 import pytest
-from benchmarks.fuzz import make_maps, mutate
 
 import trueline as tl
+from benchmarks.fuzz import make_maps, mutate
 from trueline.recalibration import _binary
 
 rng = np.random.default_rng(0)

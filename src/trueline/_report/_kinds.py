@@ -15,10 +15,10 @@ from trueline.distributions import (
     Standardised,
     StudentT,
 )
-from trueline.distributions._external import ScipyForecast, SkproForecast, TorchForecast
 from trueline.distributions._quantiles import RecalibratedQuantiles
 from trueline.distributions._recalibrated import Recalibrated
-from trueline.distributions._transformed import Transformed
+from trueline.interop._external import ScipyForecast, SkproForecast, TorchForecast
+from trueline.interop._transformed import Transformed
 from trueline.laws import Law
 from trueline.laws._piecewise import PiecewiseLaw
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from trueline.cli._errors import command
-from trueline.cli._experiments import app as experiments
 
 if TYPE_CHECKING:
-    from trueline.scale import Columns
+    from trueline.files import Columns
 
 app = typer.Typer(
     name="trueline",
@@ -285,9 +284,6 @@ def report(
     _commands.report(file, map_file, page, chosen, columns, text, force, json)
 
 
-app.add_typer(experiments, name="reproduce")
-
-
 @app.command()
 @command
 def demo(
@@ -298,8 +294,8 @@ def demo(
 ) -> None:
     """Recalibrate an over-confident model, before and after."""
     from trueline import demo as demonstration
-    from trueline.scale._errors import shell_words
-    from trueline.scale._sink import check_writable
+    from trueline.files._errors import shell_words
+    from trueline.files._sink import check_writable
 
     with shell_words():
         check_writable(out, force=force)
@@ -317,7 +313,7 @@ def _columns(
     weight: str | None,
     x: list[str] | None = None,
 ) -> Columns:
-    from trueline.scale import Columns
+    from trueline.files import Columns
 
     return Columns(
         y=y,

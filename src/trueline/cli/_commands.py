@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueline import recalibration
+from trueline._load import load
+from trueline._messages import count, did_you_mean, listed
 from trueline._validation import level, levels
+from trueline._warnings import warn
 from trueline.cli._errors import notes, tell_notes
 from trueline.cli._progress import progress
 from trueline.cli._words import (
@@ -19,27 +22,19 @@ from trueline.cli._words import (
     percent,
     supported,
 )
-from trueline.recalibration import Auto, Grouped, Recalibrator, load
+from trueline.files import Columns, FileError
+from trueline.files._apply import apply_source
+from trueline.files._columns import Layout, find_in
+from trueline.files._errors import cannot_write, pyarrow, shell_words
+from trueline.files._evaluate import evaluate_source
+from trueline.files._fit import fit_source
+from trueline.files._folder import is_file, open_source
+from trueline.files._sample import Sample, sample_source
+from trueline.files._sink import check_writable
+from trueline.files._source import Source, known_ending
+from trueline.files._transform import Transformer
+from trueline.recalibration import Auto, Grouped, Recalibrator
 from trueline.recalibration._abstract import Pooled
-from trueline.scale import Columns, FileError
-from trueline.scale._apply import apply_source
-from trueline.scale._columns import Layout, find_in
-from trueline.scale._errors import (
-    cannot_write,
-    count,
-    did_you_mean,
-    listed,
-    pyarrow,
-    shell_words,
-)
-from trueline.scale._evaluate import evaluate_source
-from trueline.scale._fit import fit_source
-from trueline.scale._folder import is_file, open_source
-from trueline.scale._once import warn
-from trueline.scale._sample import Sample, sample_source
-from trueline.scale._sink import check_writable
-from trueline.scale._source import Source, known_ending
-from trueline.scale._transform import Transformer
 
 # What files of maps end in.
 _MAPS = (".json", ".bin")

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from scipy.special import bdtr, bdtrc
 
+from trueline._messages import count
 from trueline.distributions._abstract import _rows_needed
 from trueline.recalibration import Grouped, Recalibrator
 from trueline.recalibration._abstract import Pooled
-from trueline.scale._errors import count
 
 if TYPE_CHECKING:
+    from trueline.files import FileEvaluation, GroupEvaluation
     from trueline.metrics import Evaluation
-    from trueline.scale import FileEvaluation, GroupEvaluation
 
 # Chance of a count that is called too low, and of one that is called too high: two standard
 # deviations' worth.

@@ -109,7 +109,7 @@ def load(name: str) -> Dataset:
 def _known(name: str) -> Info:
     if name in SETS:
         return SETS[name]
-    from trueline.scale._errors import did_you_mean
+    from trueline._messages import did_you_mean
 
     hint = did_you_mean(name, SETS) if isinstance(name, str) else ""
     raise ValueError(f"{name!r} is not a set; expected one of {', '.join(SETS)}.{hint}")

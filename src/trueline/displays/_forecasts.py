@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from trueline.distributions import Distribution
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 from trueline.metrics._edge import check_forecast
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from trueline.displays import _style
 from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
-from trueline.estimators._predictive import predictive
+from trueline.interop._predictive import predictive
 from trueline.metrics import coverage as coverage_of
 from trueline.metrics._edge import check_count, check_rows
 from trueline.metrics._intervals import miss_rows

@@ -1,7 +1,6 @@
 """Batches of predictive distributions."""
 
 from trueline.distributions._abstract import Distribution
-from trueline.distributions._convert import as_distribution
 from trueline.distributions._location_scale import (
     Laplace,
     Logistic,
@@ -27,5 +26,4 @@ __all__ = [
     "Stacked",
     "Standardised",
     "StudentT",
-    "as_distribution",
 ]

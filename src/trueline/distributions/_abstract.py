@@ -80,6 +80,11 @@ class Distribution(ABC):
 
     # ---- what follows ----------------------------------------------------------------
 
+    @property
+    def _has_steps(self) -> bool:
+        """Whether P(Y < y) may differ from P(Y <= y)."""
+        return type(self)._cdf_left is not Distribution._cdf_left
+
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         """P(Y < y); differs from the CDF at atoms only."""
         return self._cdf(y)

@@ -61,6 +61,11 @@ class LocationScale(Distribution):
     def _cdf(self, y: FloatArray) -> FloatArray:
         return self.law.cdf(self._score(y))
 
+    @property
+    def _has_steps(self) -> bool:
+        """Whether P(Y < y) may differ from P(Y <= y)."""
+        return self.law.has_steps
+
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         return self.law.cdf_left(self._score(y))
 

@@ -1,7 +1,6 @@
 """Calibrated models with scikit-learn's manners, and scorers for its model selection."""
 
 from trueline.estimators._per_level import PerLevel
-from trueline.estimators._predictive import register_reader, unregister_reader
 from trueline.estimators._regressor import CalibratedRegressor
 from trueline.estimators._scorers import neg_calibration_error, neg_crps, neg_interval_score
 
@@ -11,6 +10,4 @@ __all__ = [
     "neg_calibration_error",
     "neg_crps",
     "neg_interval_score",
-    "register_reader",
-    "unregister_reader",
 ]

@@ -25,10 +25,10 @@ from trueline.distributions import (
     Samples,
     Stacked,
     StudentT,
-    as_distribution,
 )
-from trueline.estimators._predictive import predictive
-from trueline.estimators._reading import Reader
+from trueline.interop import as_distribution
+from trueline.interop._predictive import predictive
+from trueline.interop._reading import Reader
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution
 from trueline.estimators._checks import inherited, learns
-from trueline.estimators._frames import check_columns, column_names
-from trueline.estimators._levels import point_prediction, trained_levels
-from trueline.estimators._reading import belongs_to, quantiles
+from trueline.interop._frames import check_columns, column_names
+from trueline.interop._levels import point_prediction, trained_levels
+from trueline.interop._reading import belongs_to, quantiles
 
 # Each is a fit, of every fold.
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

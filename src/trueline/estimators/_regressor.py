@@ -38,7 +38,8 @@ from trueline.estimators._crossfit import (
     make_splits,
     pool,
 )
-from trueline.estimators._frames import (
+from trueline.estimators._shrinkage import find_shrinkage, shrunk
+from trueline.interop._frames import (
     check_columns,
     check_container,
     column_names,
@@ -46,12 +47,11 @@ from trueline.estimators._frames import (
     framed,
     in_order,
 )
-from trueline.estimators._predictive import (
+from trueline.interop._predictive import (
     current_readers,
     leaves_out_noise,
     refuse_forecaster,
 )
-from trueline.estimators._shrinkage import find_shrinkage, shrunk
 from trueline.recalibration import Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large

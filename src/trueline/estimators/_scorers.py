@@ -6,8 +6,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from trueline.distributions import Distribution, as_distribution
-from trueline.estimators._predictive import predictive
+from trueline.distributions import Distribution
+from trueline.interop import as_distribution
+from trueline.interop._predictive import predictive
 from trueline.metrics import calibration_error, crps, interval_score
 
 

@@ -9,8 +9,6 @@ the form that the rest of a program speaks, and score it where other libraries r
 `to_skpro`         a distribution of skpro, with index and columns
 `to_frame`         quantiles or intervals as a table of pandas, polars or pyarrow
 `to_xarray`        draws with named dimensions, as arviz reads them
-`scores`           every diagnostic as a flat dict of floats: Lightning, Optuna, plain loops
-`log_mlflow`       the same numbers and the report, logged to a run of MLflow
 =================  =================================================================================
 
 No other library is imported before the function that needs it is called.
@@ -22,20 +20,21 @@ No other library is imported before the function that needs it is called.
 array([2., 2., 2., 2.])
 """
 
+from trueline.interop._convert import as_distribution
 from trueline.interop._frame import to_frame
-from trueline.interop._mlflow import log_mlflow
+from trueline.interop._predictive import register_reader, unregister_reader
 from trueline.interop._scipy import to_scipy
-from trueline.interop._scores import scores
 from trueline.interop._skpro import to_skpro
 from trueline.interop._torch import to_torch
 from trueline.interop._xarray import to_xarray
 
 __all__ = [
-    "log_mlflow",
-    "scores",
+    "as_distribution",
+    "register_reader",
     "to_frame",
     "to_scipy",
     "to_skpro",
     "to_torch",
     "to_xarray",
+    "unregister_reader",
 ]

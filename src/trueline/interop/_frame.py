@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._messages import did_you_mean
 from trueline._validation import FloatArray, increasing_levels
-from trueline.distributions import as_distribution
+from trueline.interop import as_distribution
 from trueline.interop._library import library as imported
-from trueline.scale._errors import did_you_mean
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -95,7 +95,7 @@ _ENDS = ("lower", "upper")
 
 def _table(values: FloatArray, p: FloatArray, index: Any, chosen: str) -> Any:
     """Quantiles, with a column a level."""
-    from trueline.estimators._frames import framed  # which stands on scikit-learn
+    from trueline.interop._frames import framed  # which stands on scikit-learn
 
     if chosen == "pyarrow":
         return _joined({str(q): values[:, i] for i, q in enumerate(p.tolist())}, index, chosen)
@@ -104,7 +104,7 @@ def _table(values: FloatArray, p: FloatArray, index: Any, chosen: str) -> Any:
 
 def _joined(columns: dict[str, FloatArray], index: Any, chosen: str) -> Any:
     """Columns by name, beside one another."""
-    from trueline.estimators._frames import framed
+    from trueline.interop._frames import framed
 
     module = imported(chosen, "to_frame")
     if chosen == "pyarrow":

@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, as_float, generator
-from trueline.distributions import (
-    Distribution,
-    Laplace,
-    Logistic,
-    Normal,
-    StudentT,
-    as_distribution,
-)
+from trueline.distributions import Distribution, Laplace, Logistic, Normal, StudentT
+from trueline.interop import as_distribution
 from trueline.interop._trailing import (
     draws,
     ends,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline.distributions import Laplace, Logistic, Normal, as_distribution
+from trueline.distributions import Laplace, Logistic, Normal
+from trueline.interop import as_distribution
 from trueline.interop._library import library
 
 

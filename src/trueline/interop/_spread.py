@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.distributions import Distribution, Mixture, Point, Samples, Stacked, Standardised
+from trueline.distributions import Distribution, Mixture, Point, Samples, Stacked
 from trueline.distributions._location_scale import LocationScale
 from trueline.distributions._quantiles import Interpolated
 from trueline.distributions._recalibrated import Recalibrated
-from trueline.laws import Law
-from trueline.metrics._pit import has_steps
 
 # Levels so far out that what lies beyond does not count.
 _OUT = np.array([[1e-12, 1.0 - 1e-12]])
@@ -46,17 +44,13 @@ def measure_type(F: Distribution) -> str:
 
 
 def _has_atoms(F: Distribution) -> bool:
-    """Whether some value of some row has a probability of its own; has_steps says "may have"."""
+    """Whether some value of some row has a probability of its own."""
     if isinstance(F, Mixture):
         return any(_has_atoms(part) for part in F.components)
     if isinstance(F, Stacked):
         return any(_has_atoms(part) for part in F.parts)
     if isinstance(F, Interpolated):
-        return bool((np.diff(F.values, axis=1) == 0).any()) or _law_has_steps(F.law)
+        return bool((np.diff(F.values, axis=1) == 0).any()) or F.law.has_steps
     if isinstance(F, Recalibrated):
-        return _has_atoms(F.base) or _law_has_steps(F.law)
-    return has_steps(F)
-
-
-def _law_has_steps(law: Law) -> bool:
-    return has_steps(Standardised(np.zeros(1), np.ones(1), law, ""))  # type: ignore[arg-type]
+        return _has_atoms(F.base) or F.law.has_steps
+    return F._has_steps

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueline._validation import RandomState
-from trueline.distributions import as_distribution
+from trueline.interop import as_distribution
 from trueline.interop._library import library
 
 _DIMS = ("chain", "draw")

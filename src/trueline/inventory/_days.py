@@ -23,7 +23,7 @@ def weekday(day: object, name: str) -> int:
         found = {full.lower(): i for i, full in enumerate(WEEKDAYS)}.get(day.strip().lower())
         if found is not None:
             return found
-        from trueline.scale._errors import did_you_mean
+        from trueline._messages import did_you_mean
 
         raise ValueError(
             f"{name} holds {day!r}; expected a weekday, Monday to Sunday, or a number from 0 "

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray
-from trueline.distributions import Distribution, as_distribution
+from trueline.distributions import Distribution
+from trueline.interop import as_distribution
 from trueline.inventory._days import IntArray, Mask, check_closed, weekday as weekday_of
 from trueline.inventory._demand import masses, on_grid, reach, total_masses
 from trueline.inventory._store import Store, check_shelf

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import level as check_level
-from trueline.distributions import Distribution, as_distribution
+from trueline.distributions import Distribution
+from trueline.interop import as_distribution
 from trueline.inventory._days import IntArray, Mask
 from trueline.inventory._demand import masses, total_masses
 from trueline.inventory._planner import plan

@@ -29,6 +29,11 @@ class Law(ABC):
     def cdf(self, z: FloatArray) -> FloatArray:
         """P(Z <= z)."""
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether P(Y < y) may differ from P(Y <= y)."""
+        return type(self).cdf_left is not Law.cdf_left
+
     def cdf_left(self, z: FloatArray) -> FloatArray:
         """P(Z < z); differs from `cdf` at atoms only."""
         return self.cdf(z)

@@ -87,6 +87,10 @@ class PiecewiseLaw(ScoreLaw):
         p[above] = 1.0 - high * upper.sf(excess)
         return p
 
+    @property
+    def has_steps(self) -> bool:
+        return self.left is not self.right
+
     @in_sorted_blocks
     def cdf_left(self, z: FloatArray) -> FloatArray:
         p = self.cdf(z)

@@ -15,7 +15,7 @@ from trueline.metrics._calibration import check_levels, check_row_count, error_o
 from trueline.metrics._edge import check_rows
 from trueline.metrics._intervals import miss_rows, penalty
 from trueline.metrics._mean import add, effective_size, mean, size, total
-from trueline.metrics._pit import Ecdf, above_zero, has_steps, pit_bounds, spread
+from trueline.metrics._pit import Ecdf, above_zero, pit_bounds, spread
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
 from trueline.metrics._uniformity import p_value
 
@@ -216,7 +216,7 @@ def one_pass(
     bit where the first holds whole blocks. ``look`` is shown the scores of each block.
     """
     # One piece of memory: the allocator keeps it from call to call more readily than four.
-    pit, variance, squared_error, *more = np.empty((4 if has_steps(dist) else 3, y.size))
+    pit, variance, squared_error, *more = np.empty((4 if dist._has_steps else 3, y.size))
     uniform = more[0] if more else None
     sums = []
     for block, part in _blocks(dist, _STACK if isinstance(dist, Stacked) else _BLOCK):

@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution, Samples
-from trueline.distributions._location_scale import LocationScale
-from trueline.laws import Law, PiecewiseLaw
 from trueline.metrics._edge import check_rows
 
 _SMALLEST = np.nextafter(0.0, 1.0)
@@ -56,7 +54,7 @@ def pit(
     y, dist, _ = check_rows(y, dist)
     rng = generator(random_state)
     u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if randomized and has_steps(dist) else u
+    return spread(*pit_bounds(y, dist, u), rng) if randomized and dist._has_steps else u
 
 
 def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
@@ -72,16 +70,6 @@ def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
         underflow = dist._take(zero)._logcdf(y[zero, None])[:, 0] > -np.inf
         u[zero[underflow]] = _SMALLEST
     return u
-
-
-def has_steps(dist: Distribution) -> bool:
-    """Whether P(Y < y) may differ from P(Y <= y): whether the class says more than the base."""
-    if isinstance(dist, LocationScale):
-        law = dist.law
-        if isinstance(law, PiecewiseLaw):
-            return law.left is not law.right
-        return type(law).cdf_left is not Law.cdf_left
-    return type(dist)._cdf_left is not Distribution._cdf_left
 
 
 def pit_bounds(y: FloatArray, dist: Distribution, u: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from trueline.distributions import Distribution
 from trueline.metrics._bands import _interval, consistency_band
 from trueline.metrics._edge import check_count, check_forecast, check_rows, check_weights
 from trueline.metrics._mean import effective_size, mean
-from trueline.metrics._pit import Ecdf, has_steps, pit_bounds, pit_rows, spread
+from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
 
 _PERCENTILES = np.arange(101) / 100
 # Widths that differ by less than this, relatively, differ by rounding alone.
@@ -231,7 +231,7 @@ def pit_difference(
 def _uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
     """PIT values that are uniform if the forecast is calibrated, steps or not."""
     u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if has_steps(dist) else u
+    return spread(*pit_bounds(y, dist, u), rng) if dist._has_steps else u
 
 
 def _inside(values: FloatArray, lower: FloatArray, upper: FloatArray, n_effective: float) -> bool:

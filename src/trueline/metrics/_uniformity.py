@@ -10,7 +10,7 @@ from trueline._validation import RandomState, generator
 from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import effective_size
-from trueline.metrics._pit import Ecdf, has_steps, pit_bounds, pit_rows, spread
+from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def calibration_test(
     rng = generator(random_state)
     u = pit_rows(y, dist)
     method = "Kolmogorov-Smirnov"
-    if has_steps(dist):
+    if dist._has_steps:
         u = spread(*pit_bounds(y, dist, u), rng)
         method += " on the randomised PIT"
     if w is not None:

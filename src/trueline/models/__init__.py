@@ -4,7 +4,6 @@ They need torch: ``pip install "trueline[torch]"``. It is imported when a networ
 """
 
 from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._densenet import DenseNetRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._errors import DivergenceError
@@ -15,6 +14,7 @@ from trueline.models._gru import (
 )
 from trueline.models._load import load
 from trueline.models._many import fit_many
+from trueline.models.densenet._regressor import DenseNetRegressor
 
 __all__ = [
     "ConcreteDropoutGRURegressor",

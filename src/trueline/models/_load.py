@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from trueline.models._densenet import DenseNetRegressor
 from trueline.models._regressor import NetworkRegressor
 from trueline.models._torch import core
+from trueline.models.densenet._regressor import DenseNetRegressor
 
 
 def load(

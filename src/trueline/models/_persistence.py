@@ -18,7 +18,6 @@ from safetensors.numpy import save
 
 from trueline._files import whole_file
 from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._densenet import DenseNetRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._gru import (
@@ -28,6 +27,7 @@ from trueline.models._gru import (
 )
 from trueline.models._recipe import Standardiser
 from trueline.models._regressor import NetworkRegressor
+from trueline.models.densenet._regressor import DenseNetRegressor
 
 FORMAT = "trueline-network"
 VERSION = 1
@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str], max_bytes: int) -> NetworkRegressor | Den
     reader.check_format()
     if reader.document.get("class") == DenseNetRegressor.__name__:
         # Imported here, for it needs Reader.
-        from trueline.models._densenet_files import read
+        from trueline.models.densenet._files import read
 
         return read(reader)
     return reader.model()

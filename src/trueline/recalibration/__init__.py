@@ -6,9 +6,6 @@ from trueline.recalibration._beta import Beta
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._isotonic import Isotonic
-from trueline.recalibration._online import Online
-from trueline.recalibration._online_drift import Drift
-from trueline.recalibration._persistence import load
 from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._smooth import Smooth
@@ -17,13 +14,10 @@ __all__ = [
     "Auto",
     "Beta",
     "Conditional",
-    "Drift",
     "Grouped",
     "Isotonic",
-    "Online",
     "QuantileForest",
     "Recalibrator",
     "Scaling",
     "Smooth",
-    "load",
 ]

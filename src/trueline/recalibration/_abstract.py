@@ -43,6 +43,7 @@ class Recalibrator(ABC):
     """
 
     _by_group: ClassVar[bool] = False  # whether fit and transform need the group of each row
+    _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # what `_state` returns
 
     @abstractmethod
     def fit(

@@ -75,6 +75,7 @@ class Grouped(Recalibrator):
     """
 
     _by_group = True
+    _state_fields = frozenset({"scores", "groups"})
 
     _pooled: Scores | None = None
     _parts: dict[Key, Scores]

@@ -14,22 +14,15 @@ import numpy as np
 from trueline._files import whole_file, write_text
 from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Recalibrator
-from trueline.recalibration._auto import Auto
-from trueline.recalibration._beta import Beta
 from trueline.recalibration._binary import MAGIC, decode, encode
-from trueline.recalibration._grouped import Grouped, Key
-from trueline.recalibration._isotonic import Isotonic
-from trueline.recalibration._online import Online
-from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._grouped import Key
 from trueline.recalibration._scores import Compressed, Exact, Scores, round_scores
-from trueline.recalibration._smooth import Smooth
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1
 
-_CLASSES: dict[str, type[Recalibrator]] = {
-    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto, Online)
-}
+Classes = dict[str, type[Recalibrator]]
+
 _KINDS = ("standardised", "residual", "normal score")
 
 
@@ -64,40 +57,8 @@ def _listed(array: Any) -> Any:
     return array.tolist()
 
 
-def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:
-    """Read a map that ``to_json`` or ``to_bytes`` wrote.
-
-    Everything in the file is checked: format, version, class, parameters, and that scores
-    are finite and increase. Nothing in it is executed.
-
-    Parameters
-    ----------
-    path : path or bytes
-        A file of either form, or what ``to_bytes`` returned.
-    max_bytes : int, default 256 MiB
-        Larger files are refused unread, and so are bytes that hold larger arrays.
-
-    Returns
-    -------
-    Recalibrator
-        Fitted, with results equal to the last bit.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a valid map; the message says where it fails.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> import trueline as tl
-    >>> R = tl.Isotonic().fit([0.3, -0.1, 2.0], tl.Normal([0.0, 0.0, 0.0], 1.0))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "map.json"
-    ...     _ = R.to_json(file)
-    ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
-    array([5.6])
-    """
+def read(path: str | os.PathLike[str] | bytes, max_bytes: int, classes: Classes) -> Recalibrator:
+    """Read a map of one of these classes; see `trueline.load`."""
     if isinstance(path, bytes | bytearray | memoryview):
         name, data, writer = "the input", bytes(path), "to_bytes"
     else:
@@ -105,11 +66,11 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
         writer = "to_json"
     try:
         if data.startswith(MAGIC):
-            return _restore(decode(data, _parse, _expect, max_bytes))
+            return _restore(decode(data, _parse, _expect, max_bytes), classes)
         if writer == "to_bytes":
             json_text = data.lstrip().startswith(b"{")
             _expect(json_text, "it does not start as such bytes do" if data else "it is empty")
-        return _restore(_parse(data))
+        return _restore(_parse(data), classes)
     except _InvalidMapError as error:
         fault = str(error)
     except RecursionError:
@@ -155,7 +116,7 @@ def _parse(data: bytes) -> Any:
         raise _InvalidMapError(f"it is not JSON ({error})") from None
 
 
-def _restore(document: Any) -> Recalibrator:
+def _restore(document: Any, classes: Classes) -> Recalibrator:
     _expect(isinstance(document, dict), "the outermost value is not an object")
     _expect(document.get("format") == FORMAT, f"its format is not {FORMAT!r}")
     version = document.get("version")
@@ -167,14 +128,10 @@ def _restore(document: Any) -> Recalibrator:
         set(document) == {"format", "version", "recalibrator", "state"},
         "it must hold format, version, recalibrator and state, and nothing else",
     )
-    recalibrator = _build(document["recalibrator"])
+    recalibrator = _build(document["recalibrator"], classes)
     state = document["state"]
     _expect(isinstance(state, dict), "it has no state")
-    names = {"scores"}
-    if isinstance(recalibrator, Grouped):
-        names = {"scores", "groups"}
-    elif isinstance(recalibrator, Online):
-        names = {"memory", "levels", "map", "map_rows", "alarm"}
+    names = recalibrator._state_fields
     _expect(set(state) == names, f"its state must hold {sorted(names)}")
     recalibrator._set_state(state)
     return recalibrator
@@ -199,7 +156,7 @@ def describe(recalibrator: Recalibrator) -> dict[str, Any]:
     }
 
 
-def _build(description: Any, depth: int = 0) -> Recalibrator:
+def _build(description: Any, classes: Classes, depth: int = 0) -> Recalibrator:
     """Make an unfitted recalibrator from its checked description."""
     _expect(
         isinstance(description, dict) and set(description) == {"class", "params"} and depth < 4,
@@ -207,10 +164,10 @@ def _build(description: Any, depth: int = 0) -> Recalibrator:
     )
     name, params = description["class"], description["params"]
     _expect(
-        isinstance(name, str) and name in _CLASSES,
-        f"its class is {reprlib.repr(name)}, expected one of {sorted(_CLASSES)}",
+        isinstance(name, str) and name in classes,
+        f"its class is {reprlib.repr(name)}, expected one of {sorted(classes)}",
     )
-    cls = _CLASSES[name]
+    cls = classes[name]
     _expect(
         isinstance(params, dict) and set(params) == set(cls._param_names()),
         f"the params of {name} must be {cls._param_names()}",
@@ -218,7 +175,7 @@ def _build(description: Any, depth: int = 0) -> Recalibrator:
 
     def rich(value: Any) -> Any:
         if isinstance(value, dict):
-            return _build(value, depth + 1)
+            return _build(value, classes, depth + 1)
         if isinstance(value, list):
             return [rich(item) for item in value]
         return value

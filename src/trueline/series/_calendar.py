@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueline._messages import did_you_mean
 from trueline._validation import FloatArray
-from trueline.scale._errors import did_you_mean
 from trueline.series._dates import Dates
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

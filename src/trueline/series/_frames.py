@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueline._messages import did_you_mean, listed
 from trueline._validation import FloatArray, as_float
-from trueline.scale._errors import did_you_mean, listed
 from trueline.series._dates import is_missing
 
 

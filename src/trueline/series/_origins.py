@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trueline.distributions import Distribution
 from trueline.estimators._crossfit import Forecaster, Split, Training, pool
-from trueline.estimators._predictive import current_readers
+from trueline.interop._predictive import current_readers
 from trueline.series._dates import Dates, Step, check_date, check_step
 from trueline.series._days import Rows
 from trueline.series._windows import Windows

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Normal, Point, Samples
 from trueline.estimators._crossfit import Forecaster
-from trueline.estimators._predictive import current_readers
+from trueline.interop._predictive import current_readers
 from trueline.series._dates import Dates
 from trueline.series._windows import Windows, latest
 

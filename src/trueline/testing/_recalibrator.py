@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from trueline._load import load
 from trueline._validation import CalibrationWarning, FloatArray, NotFittedError
 from trueline.distributions import Distribution
-from trueline.recalibration import Recalibrator, load
+from trueline.recalibration import Recalibrator
 from trueline.testing._require import description, require, require_all, require_same
 from trueline.testing._rows import BASES, Forecast, make_rows
 from trueline.testing._trial import Results, Trial, error_of

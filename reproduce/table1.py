@@ -1,0 +1,200 @@
+"""Table 1 of the paper: eight data sets, four models, before and after recalibration.
+
+Beside the paper's protocol, a map that is fitted on the training set, stands its K-fold rule: five
+models, each recalibrated on the rows that it has not seen, and averaged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from reproduce import Progress
+from reproduce.journal import Journal
+from reproduce.measured import judge
+from reproduce.record import folder, made_by
+from reproduce.shared_fits import SharedFits
+from reproduce.table1_page import csv_of, page, table
+from reproduce.table1_plots import draw
+from reproduce.tasks import DECISIVE, check_counts, chosen, run_missing, versions
+from trueline._files import write_text
+from trueline._validation import FloatArray
+from trueline.datasets import info, load, names
+from trueline.displays import _style
+from trueline.distributions import Distribution, Mixture
+from trueline.estimators import CalibratedRegressor
+from trueline.interop._predictive import predictive
+from trueline.models._torch import core
+
+TEST_SHARE = 0.25
+
+#: What --quick runs, in full but for the number of sets and splits.
+QUICK_SETS, QUICK_SPLITS = ("mpg", "auto", "cpu"), 1
+SPLITS = 5
+
+_SETS = names()
+
+
+#: The models, and about how long each takes beside the others.
+MODELS = {"bayesian-ridge": 0.01, "dropout": 2.0, "concrete-dropout": 0.7, "deep-ensemble": 1.0}
+
+
+def make(model: str, seed: int) -> Any:
+    """Return a model of Table 1, not fitted."""
+    from sklearn.linear_model import BayesianRidge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from trueline.models import ConcreteDropoutRegressor, DeepEnsembleRegressor, DropoutRegressor
+
+    if model == "bayesian-ridge":
+        return make_pipeline(StandardScaler(), BayesianRidge())
+    if model == "dropout":
+        # The paper leaves out the observation noise. Dropout keeps the network from learning rows
+        # by heart; to stop early on the few rows that small sets can spare stops at random.
+        return DropoutRegressor(
+            noise=None, validation_fraction=0.0, max_epochs=300, random_state=seed
+        )
+    if model == "concrete-dropout":
+        return ConcreteDropoutRegressor(random_state=seed)
+    # The authors of deep ensembles forecast the normal law with the moments of the mixture.
+    return DeepEnsembleRegressor(forecast="normal", random_state=seed)
+
+
+class Task(NamedTuple):
+    """A model on a split of a set."""
+
+    dataset: str
+    model: str
+    split: int
+
+    @property
+    def cost(self) -> float:
+        """About how long it takes, to tell how far a run has come."""
+        rows = {known.name: known.rows for known in info()}
+        return MODELS[self.model] * rows[self.dataset]
+
+
+def run(
+    *,
+    datasets: Sequence[str] | None,
+    models: Sequence[str] | None,
+    splits: int | None,
+    jobs: int,
+    quick: bool,
+    fresh: bool,
+    output: Path | None,
+    progress: Progress,
+) -> str:
+    """Run what is not there yet, write the results, return the table."""
+    _style.require_matplotlib("reproduce table1")
+    core("_training")  # or says how to get torch
+    sets = chosen(datasets, _SETS, "--datasets", QUICK_SETS if quick else ())
+    kinds = chosen(models, list(MODELS), "--models")
+    n_splits = splits if splits is not None else QUICK_SPLITS if quick else SPLITS
+    check_counts(splits=n_splits, jobs=jobs)
+    for name in sets:
+        load(name)  # before an hour's work
+    target = folder(output or Path("results") / ("table1-quick" if quick else "table1"))
+    wanted = [Task(*names) for names in _product(sets, kinds, n_splits)]
+    journal = Journal(target / "splits.jsonl", settings(), fresh=fresh)
+    by_task, kept = run_missing(wanted, journal, measure, _task, jobs, progress)
+    records = [by_task[task] for task in sorted(by_task, key=_in_order)]
+    write_text(target / "table1.csv", csv_of(records))
+    for kind in dict.fromkeys(record["model"] for record in records):
+        draw(target / f"{kind}.png", records, kind)
+    made = made_by("table1", _options_of(list(by_task)), DECISIVE)
+    write_text(target / "table1.md", page(records, made))
+    return f"{table(records)}\n{kept}The whole table, every split and the pictures are in {target}."
+
+
+def _in_order(task: Task) -> tuple[int, int, int]:
+    return _SETS.index(task.dataset), list(MODELS).index(task.model), task.split
+
+
+def _options_of(tasks: Sequence[Task]) -> dict[str, Any]:
+    """Return the options that make these fits, from nothing."""
+    sets = [name for name in _SETS if any(task.dataset == name for task in tasks)]
+    models = [name for name in MODELS if any(task.model == name for task in tasks)]
+    splits = 1 + max(task.split for task in tasks)
+    quick = (tuple(sets), splits) == (QUICK_SETS, QUICK_SPLITS)
+    return {
+        "datasets": None if quick or sets == _SETS else sets,
+        "models": None if models == list(MODELS) else models,
+        "splits": None if quick or splits == SPLITS else splits,
+        "quick": quick,
+    }
+
+
+def settings() -> dict[str, str]:
+    """What the results depend on, apart from the split: packages and the models as they are."""
+    from sklearn import config_context
+
+    with config_context(print_changed_only=False):  # defaults may change
+        models = {model: " ".join(repr(make(model, 0)).split()) for model in MODELS}
+    return versions() | models
+
+
+def _product(sets: Sequence[str], models: Sequence[str], n: int) -> Iterator[tuple[str, str, int]]:
+    return ((data, model, split) for data in sets for model in models for split in range(n))
+
+
+def _task(record: dict[str, Any]) -> Task:
+    return Task(record["dataset"], record["model"], record["split"])
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Fit a model on one split, recalibrate it, and judge all forecasts of the test rows."""
+    dataset, model, split = task
+    import torch
+    from sklearn.model_selection import train_test_split
+
+    # One thread, whatever the number of processes: sums are the same, and so is the result.
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    data = load(dataset)
+    X, X_test, y, y_test = train_test_split(
+        data.X, data.y, test_size=TEST_SHARE, random_state=split
+    )
+    forecasts = forecast(make(model, split), X, y, X_test, split)
+    return {
+        "dataset": dataset,
+        "model": model,
+        "split": split,
+        "n_train": len(y),
+        "n_test": len(y_test),
+        "zero_targets": int(np.sum(y_test == 0)),
+        "variants": {
+            name: judge(y_test, dist, None if name in ("before", "averaged") else len(y))
+            for name, dist in forecasts.items()
+        },
+        "seconds": round(time.perf_counter() - started, 1),
+    }
+
+
+def forecast(
+    model: Any, X: FloatArray, y: FloatArray, X_test: FloatArray, seed: int
+) -> dict[str, Distribution]:
+    """Forecast test rows before recalibration, and after each kind of it."""
+    from sklearn.frozen import FrozenEstimator
+
+    shared = SharedFits(model)
+    refit, crossfit = (
+        CalibratedRegressor(shared, ensemble=ensemble, scale_estimator=None, random_state=seed).fit(
+            X, y
+        )
+        for ensemble in (False, True)
+    )
+    whole = FrozenEstimator(refit.estimator_)
+    on_training = CalibratedRegressor(whole, scale_estimator=None).fit(X, y)
+    return {
+        "before": predictive(whole, X_test),
+        "training": on_training.predict_dist(X_test),
+        "refit": refit.predict_dist(X_test),
+        "averaged": Mixture([predictive(m, X_test) for m in crossfit.estimators_]),
+        "crossfit": crossfit.predict_dist(X_test),
+    }

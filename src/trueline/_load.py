@@ -1,0 +1,58 @@
+"""Read a stored map of any recalibrator."""
+
+from __future__ import annotations
+
+import os
+
+from trueline.recalibration import (
+    Auto,
+    Beta,
+    Grouped,
+    Isotonic,
+    Recalibrator,
+    Scaling,
+    Smooth,
+)
+from trueline.recalibration._persistence import read
+from trueline.streams import Online
+
+_CLASSES: dict[str, type[Recalibrator]] = {
+    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto, Online)
+}
+
+
+def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:
+    """Read a map that ``to_json`` or ``to_bytes`` wrote.
+
+    Everything in the file is checked: format, version, class, parameters, and that scores
+    are finite and increase. Nothing in it is executed.
+
+    Parameters
+    ----------
+    path : path or bytes
+        A file of either form, or what ``to_bytes`` returned.
+    max_bytes : int, default 256 MiB
+        Larger files are refused unread, and so are bytes that hold larger arrays.
+
+    Returns
+    -------
+    Recalibrator
+        Fitted, with results equal to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a valid map; the message says where it fails.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import trueline as tl
+    >>> R = tl.Isotonic().fit([0.3, -0.1, 2.0], tl.Normal([0.0, 0.0, 0.0], 1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "map.json"
+    ...     _ = R.to_json(file)
+    ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
+    array([5.6])
+    """
+    return read(path, max_bytes, _CLASSES)

@@ -1,0 +1,9 @@
+"""Recalibrate and evaluate data that is never in one place: Dask, Spark, and batches of arrays.
+
+``trueline.clusters.dask`` and ``trueline.clusters.spark`` take data frames of those libraries.
+"""
+
+from trueline.clusters import dask as dask, spark as spark
+from trueline.clusters._batches import Batch, evaluate_batches, fit_batches
+
+__all__ = ["Batch", "evaluate_batches", "fit_batches"]

@@ -1,0 +1,234 @@
+"""Forecasts that come batch by batch, such as the pixels of images: never all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trueline._validation import FloatArray, level
+from trueline.distributions import Normal
+from trueline.files._judging import FileEvaluation, Judging
+from trueline.recalibration import Isotonic, Recalibrator
+from trueline.recalibration._abstract import Pooled
+
+# What the message says where nothing is left.
+_NONE = (
+    "the batches hold no valid outcome; expected one or more. Check the masks, where True is "
+    "valid, and whether an iterator was used up before: it can be read once."
+)
+
+
+class Batch(NamedTuple):
+    """Outcomes and forecasts of one shape, such as the pixels of some images.
+
+    Attributes
+    ----------
+    y, mean, std : array
+        Outcomes, and the normal forecasts of them.
+    mask : array of bool, optional
+        True where the outcome is valid; None stands for everywhere. What the outcome is elsewhere
+        is never looked at, and may be NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.clusters import Batch
+    >>> depth = np.array([[1.0, np.nan], [2.0, 3.0]])
+    >>> Batch(depth, np.ones((2, 2)), np.ones((2, 2)), np.isfinite(depth)).y.shape
+    (2, 2)
+    """
+
+    y: Any
+    mean: Any
+    std: Any
+    mask: Any = None
+
+
+Batches = Batch | Iterable[Batch]
+
+
+def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> Recalibrator:
+    """Fit a recalibrator on batches, which go through memory one by one.
+
+    The map is that of one fit on all outcomes, whatever the batches and their order, while there
+    are at most 2^20 distinct scores. Beyond, scores are rounded by a share of at most 2^-17 of
+    themselves, the same ones in any order. Maps of parts merge, in any order: of exact ones
+    comes the exact one of all, however many scores that holds.
+
+    Parameters
+    ----------
+    batches : iterable of Batch, or Batch
+        They are asked for once. A `Batch` of Dask arrays is computed block by block.
+    recalibrator : Recalibrator, optional
+        By default `Isotonic`. It is not changed.
+
+    Returns
+    -------
+    Recalibrator
+        A fitted one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.clusters import Batch, fit_batches
+    >>> ones = np.ones((2, 4, 4))
+    >>> R = fit_batches(Batch(depth * ones, ones, ones) for depth in (0.5, 2.0))
+    >>> R.scores_.values, R.scores_.total
+    (array([-0.5,  1. ]), 64.0)
+    """
+    made = _unfitted(recalibrator)
+    some = False
+    for batch in each(batches):
+        found = rows(batch)
+        if found is not None:
+            made.partial_fit(*found)
+            some = True
+    if not some:
+        raise ValueError(_NONE)
+    return made
+
+
+def _unfitted(recalibrator: Any) -> Pooled:
+    if recalibrator is None:
+        return Isotonic()
+    if not isinstance(recalibrator, Pooled):
+        found = getattr(recalibrator, "__name__", type(recalibrator).__name__)
+        raise TypeError(
+            f"recalibrator is {found}; expected one that learns a single map from scores, such as "
+            f"Isotonic() or Scaling(), because batches hold no groups and no features."
+        )
+    return recalibrator._unfitted_copy()
+
+
+def evaluate_batches(
+    batches: Batches, recalibrator: Recalibrator | None = None, *, coverage: float = 0.9
+) -> FileEvaluation:
+    """Evaluate forecasts batch by batch, in constant memory.
+
+    The result is that of `trueline.evaluate` on all outcomes, up to rounding, as far as
+    `evaluate_file` has it of many rows; the floor counts what the map was fitted on. Floor and
+    p-value take outcomes to be independent, which those of one image are not.
+
+    Parameters
+    ----------
+    batches : iterable of Batch, or Batch
+        As for `fit_batches`.
+    recalibrator : Recalibrator, optional
+        A fitted map; the recalibrated forecasts are evaluated.
+    coverage : float, default 0.9
+        Probability of the central interval to look at.
+
+    Returns
+    -------
+    FileEvaluation
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.clusters import Batch, evaluate_batches, fit_batches
+    >>> rng = np.random.default_rng(0)
+    >>> def images(n):
+    ...     for _ in range(n):
+    ...         mean = rng.uniform(1.0, 5.0, size=(8, 6, 9))
+    ...         yield Batch(rng.normal(mean, 0.5), mean, np.full(mean.shape, 0.1))
+    >>> R = fit_batches(images(20))
+    >>> round(evaluate_batches(images(20), R).overall.coverage, 2)
+    0.9
+    """
+    judging = Judging(level(coverage, "coverage"))
+    # Nothing is drawn: normal forecasts have no steps that it would be needed for.
+    rng = np.random.default_rng(0)
+    for batch in each(batches):
+        part = rows(batch)
+        if part is not None:
+            y, dist = part
+            mended = dist if recalibrator is None else recalibrator.transform(dist)
+            judging.add(y, mended, None, None, rng)
+    total = recalibrator.scores_.total if isinstance(recalibrator, Pooled) else None
+    n_fit = None if total is None else lambda _: total
+    found = judging.finish(n_fit) if judging.n else None
+    if found is None:
+        raise ValueError(_NONE)
+    return found
+
+
+def each(batches: Batches) -> Iterator[Batch]:
+    """Yield the batches; of one batch of Dask arrays the blocks, computed as they are asked for."""
+    if not isinstance(batches, Batch | Iterable):
+        raise TypeError(
+            f"batches is a {type(batches).__name__}; expected an iterable of Batch(y, mean, std, "
+            f"mask), or one of them."
+        )
+    if not isinstance(batches, Batch):
+        for batch in batches:
+            yield batch if isinstance(batch, Batch) else _batch(batch)
+    elif hasattr(batches.y, "dask"):
+        yield from _blocks(batches)
+    else:
+        yield batches
+
+
+def _batch(given: Any) -> Batch:
+    if isinstance(given, tuple) and len(given) in (3, 4):
+        return Batch(*given)
+    raise TypeError(
+        f"a batch is a {type(given).__name__}; expected Batch(y, mean, std, mask), or a tuple of "
+        f"these."
+    )
+
+
+def _blocks(batch: Batch) -> Iterator[Batch]:
+    """Yield the blocks of Dask arrays, all cut as the outcomes are."""
+    import dask.base
+
+    compute: Any = dask.base.compute  # which has no types
+    arrays = [array for array in batch if array is not None]
+    other = [type(array).__name__ for array in arrays if not hasattr(array, "dask")]
+    if other:
+        raise TypeError(f"a batch has Dask arrays and a {other[0]}; expected one kind.")
+    if any(np.isnan(array.shape).any() for array in arrays):
+        raise ValueError(
+            "a batch has Dask arrays of unknown size; expected known ones. Call "
+            "compute_chunk_sizes() on each first."
+        )
+    _check_shapes(batch)
+    cut = [array.rechunk(batch.y.chunks) for array in arrays]
+    for place in np.ndindex(*batch.y.numblocks):
+        yield Batch(*compute(*(array.blocks[place] for array in cut)))
+
+
+def _check_shapes(batch: Batch) -> None:
+    shapes = {name: a.shape for name, a in batch._asdict().items() if a is not None}
+    if len(set(shapes.values())) > 1:
+        told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"the arrays of a batch have the shapes {told}; expected one shape.")
+
+
+def rows(batch: Batch) -> tuple[FloatArray, Normal] | None:
+    """Return the valid outcomes and their forecasts; None if there is no valid outcome."""
+    batch = Batch(*(None if array is None else np.asarray(array) for array in batch))
+    kept = batch.mask
+    if kept is not None and kept.dtype != np.bool_:
+        raise ValueError(f"mask has the type {kept.dtype}; expected bool, True where y is valid.")
+    _check_shapes(batch)
+    y, mean, std = (
+        (array.ravel() if kept is None else array[kept]).astype(np.float64) for array in batch[:3]
+    )
+    if not y.size:
+        return None
+    if not np.isfinite(y).all():
+        raise ValueError(
+            f"{np.count_nonzero(~np.isfinite(y)):,} of {y.size:,} valid outcomes of a batch are "
+            f"not finite; expected numbers. Set the mask to False there."
+        )
+    for name, array, good in (("mean", mean, np.isfinite(mean)), ("std", std, std > 0)):
+        if not good.all():
+            raise ValueError(
+                f"{name} holds {array[np.argmin(good)]} ({np.count_nonzero(~good):,} of {y.size:,} "
+                f"valid outcomes of a batch); expected "
+                f"{'finite numbers' if name == 'mean' else 'standard deviations above 0'}. Set the "
+                f"mask to False there, or mend the forecast."
+            )
+    return y, Normal(mean, std)

@@ -1,0 +1,311 @@
+"""Forecasts in a ``dask.dataframe``: fit, transform and evaluate, partition by partition.
+
+What moves between workers is states, never rows: some ten bytes for each distinct score, of which
+there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
+`trueline.files.Columns`. Workers need trueline too, and are best processes of one thread: those of
+one process wait for each other but in `fit`.
+
+>>> import dask.dataframe as dd
+>>> import numpy as np
+>>> import pandas as pd
+>>> from trueline.clusters import dask as tld
+>>> rng = np.random.default_rng(0)
+>>> past = pd.DataFrame({"y": rng.normal(size=1000), "mean": 0.0, "std": 0.2})  # far too sure
+>>> frame = dd.from_pandas(past, npartitions=4)
+>>> R = tld.fit(frame)
+>>> new = tld.transform(R, frame, coverage=[0.9])  # lazy, as frames are
+>>> list(new.columns)
+['y', 'mean', 'std', 'lower_0.9', 'upper_0.9']
+>>> round(tld.evaluate(frame, R).overall.coverage, 2)
+0.9
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from trueline._messages import reason
+from trueline._validation import CalibrationWarning
+from trueline.clusters._cluster import (
+    FAN,
+    FRAME,
+    Applying,
+    Merge,
+    Part,
+    Partition,
+    Work,
+    find,
+    fit_rows,
+    fitted,
+    map_bytes,
+    merge_parts,
+    part_of,
+    pool,
+    to_apply,
+    to_fit,
+    warnings_in,
+)
+from trueline.clusters._judged import Judge
+from trueline.files._apply import Added
+from trueline.files._arrays import to_numpy
+from trueline.files._columns import Columns
+from trueline.files._errors import FileError, pyarrow
+from trueline.files._judging import FileEvaluation
+from trueline.files._transform import Transformer
+from trueline.recalibration import Recalibrator
+
+__all__ = ["evaluate", "fit", "transform"]
+
+
+def fit(
+    frame: Any, recalibrator: Recalibrator | None = None, *, columns: Columns | None = None
+) -> Recalibrator:
+    """Fit a recalibrator on all rows of a frame.
+
+    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, while there are at
+    most 2^20 distinct scores (a group, if there are groups) and no weights; sums of weights
+    round. Beyond, scores are rounded by a share of at most 2^-17 of themselves, as by
+    ``partial_fit``, however the rows are split.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Outcomes and forecasts.
+    recalibrator : Recalibrator, optional
+        By default `Isotonic`, or `Grouped` if the columns name a group. It is not changed.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions.
+
+    Returns
+    -------
+    Recalibrator
+        A fitted one.
+
+    Raises
+    ------
+    FileError
+        At the first value that is no number, is missing or is not positive where it must be.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from trueline.clusters import dask as tld
+    >>> past = pd.DataFrame({"y": [1.5, 3.0, 2.0], "mean": [1.0, 2.0, 3.0], "std": [0.1, 0.5, 1.0]})
+    >>> tld.fit(dd.from_pandas(past, npartitions=2)).scores_.values
+    array([-1.,  2.,  5.])
+    """
+    layout = find(columns, _names(frame))
+    made = to_fit(recalibrator, layout)
+    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), pool)
+    return fitted(part, made, layout)
+
+
+def transform(
+    recalibrator: Recalibrator,
+    frame: Any,
+    *,
+    columns: Columns | None = None,
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
+    moments: bool = False,
+    prefix: str = "",
+) -> Any:
+    """Return the frame with recalibrated intervals or quantiles beside its columns.
+
+    It is lazy: rows are worked on, and checked, when the frame is computed. Rows of a group that
+    the map does not know get the pooled map, with a warning.
+
+    The map travels once with the graph of tasks, from which a worker that dies gets it again; what
+    is scattered dies with its worker. Of maps beyond 10 MB Dask says that they slow it down:
+    ``recalibrator.compress`` makes one smaller.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        A fitted one.
+    frame : dask.dataframe.DataFrame
+        Forecasts; outcomes are not needed.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions.
+    coverage : float or sequence of float, optional
+        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
+        quantiles nor moments are asked for.
+    quantiles : float or sequence of float, optional
+        Levels, ``q0.05``.
+    moments : bool, default False
+        Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
+    prefix : str, default ""
+        What the names of the new columns start with.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> import trueline as tl
+    >>> from trueline.clusters import dask as tld
+    >>> R = tl.Scaling().fit([-3.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+    >>> new = dd.from_pandas(pd.DataFrame({"mean": [10.0, 20.0], "std": [1.0, 2.0]}), npartitions=1)
+    >>> tld.transform(R, new, quantiles=[0.5]).compute()["q0.5"].tolist()
+    [10.0, 20.0]
+    """
+    names = _names(frame)
+    added = Added(coverage, quantiles, moments, prefix)
+    state, applying = to_apply(recalibrator, columns, names, added)
+    meta = frame._meta.assign(**dict.fromkeys(added.names, 0.0))
+    # One task that all partitions share, so that the map goes to each worker once.
+    shared = _dask().delayed(state, pure=True)
+    return frame.map_partitions(_with_columns, shared, applying, meta=meta)
+
+
+def evaluate(
+    frame: Any,
+    recalibrator: Recalibrator | None = None,
+    *,
+    columns: Columns | None = None,
+    coverage: float = 0.9,
+    random_state: int = 0,
+) -> FileEvaluation:
+    """Evaluate the forecasts in a frame.
+
+    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). Of more
+    rows, so are means and counts; the Kolmogorov-Smirnov statistic behind the p-value is within
+    1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of the
+    ENCE. For forecasts with steps the p-value depends on numbers drawn at random, others in every
+    partition.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Outcomes and forecasts.
+    recalibrator : Recalibrator, optional
+        A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions. With a group there is a
+        result for each.
+    coverage : float, default 0.9
+        Probability of the central interval to look at.
+    random_state : int, default 0
+        For the p-value of forecasts with steps.
+
+    Returns
+    -------
+    FileEvaluation
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from trueline.clusters import dask as tld
+    >>> past = pd.DataFrame({"y": [1.5, 3.0, 2.0], "mean": [1.0, 2.0, 3.0], "std": [0.1, 0.5, 1.0]})
+    >>> round(tld.evaluate(dd.from_pandas(past, npartitions=2)).overall.crps, 6)
+    0.590806
+    """
+    layout = find(columns, _names(frame))
+    judge = Judge(layout, coverage, random_state)
+    state = b""
+    if recalibrator is not None:
+        Transformer(recalibrator, layout, Partition(FRAME), "the map")
+        state = map_bytes(recalibrator)
+    shared = _dask().delayed(state, pure=True)
+    part = _reduce(frame, layout.used, judge.rows, judge.merge, shared)
+    return judge.finish(part, layout, recalibrator)
+
+
+def _dask() -> Any:
+    """Import dask, or say how to get it."""
+    try:
+        import dask
+        import dask.dataframe
+    except ImportError as error:
+        raise ImportError(
+            f"trueline.clusters.dask needs dask, which cannot be imported ({error}). "
+            f'Install it with: pip install "trueline[dask]"'
+        ) from None
+    return dask
+
+
+def _names(frame: Any) -> list[Any]:
+    """Columns of a frame, which is one."""
+    pyarrow()
+    if not isinstance(frame, _dask().dataframe.DataFrame):
+        raise TypeError(
+            f"frame is a {type(frame).__module__}.{type(frame).__name__}; expected a "
+            f"dask.dataframe. Make one with dask.dataframe.from_pandas or read_parquet."
+        )
+    return list(frame.columns)
+
+
+def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: Any) -> Part:
+    """Work on every partition where it is, and merge what comes of it as a tree."""
+    dask = _dask()
+    rows = frame.map_partitions(
+        _only, used, meta=frame._meta[used], required_columns=used, enforce_metadata=False
+    )
+    work_on = dask.delayed(partial(_work, work=work), pure=True, traverse=False)
+    merged = dask.delayed(partial(merge_parts, merge=merge), pure=True, traverse=False)
+    parts = [work_on(part, number, *shared) for number, part in enumerate(rows.to_delayed())]
+    while len(parts) > 1:
+        parts = [merged(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+    try:
+        part: Part = parts[0].compute()
+    except (KeyError, pyarrow().ArrowException) as error:  # rows that did not come as far as us
+        raise FileError(
+            f"{FRAME} cannot be read: {reason(error)}. Give all partitions the same columns and "
+            f"types."
+        ) from None
+    return part
+
+
+def _only(rows: Any, used: Sequence[str]) -> Any:
+    """The columns that are used; what a partition lacks is told with its number."""
+    return rows[[name for name in used if name in rows.columns]]
+
+
+def _work(rows: Any, number: int, *shared: Any, work: Work) -> Part:
+    source = Partition(f"partition {number}", _batches(rows), number, _label(rows))
+    return part_of(source, work, *shared)
+
+
+def _batches(rows: Any) -> Iterator[Any]:
+    """Rows of pandas as record batches of Arrow."""
+    yield from pyarrow().Table.from_pandas(rows, preserve_index=False).to_batches()
+
+
+def _label(rows: Any) -> Callable[[int], str]:
+    return lambda row: f"index {rows.index[row]}"
+
+
+def _with_columns(rows: Any, state: bytes, applying: Applying) -> Any:
+    """Return the rows of a partition with the new columns."""
+    names, used = applying.added.names, applying.layout.used
+    start = f"the partition from index {rows.index[0]} on" if len(rows) else FRAME
+    source = Partition(start, _batches(_only(rows, used)), label=_label(rows))
+    told: list[str] = []
+    with warnings_in(told):
+        tables = [table.select(names) for table in applying.tables(state, source, whole=False)]
+    for text in told:
+        _tell(text)
+    parts = {name: [to_numpy(table[name]) for table in tables] for name in names}
+    return rows.assign(
+        **{name: np.concatenate(column or [np.empty(0)]) for name, column in parts.items()}
+    )
+
+
+def _tell(text: str) -> None:
+    """Warn here, and on a cluster there where the frame is computed."""
+    try:
+        from distributed import warn
+    except ImportError:
+        warnings.warn(text, CalibrationWarning, stacklevel=2)
+    else:
+        warn(text, CalibrationWarning)

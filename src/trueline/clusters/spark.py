@@ -1,0 +1,333 @@
+"""Forecasts in a Spark DataFrame: fit, transform and evaluate, partition by partition.
+
+What moves between workers is states, never rows: some ten bytes for each distinct score, of which
+there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
+`trueline.files.Columns`. Workers need trueline, numpy, scipy and pyarrow too.
+
+>>> from pyspark.sql import SparkSession  # doctest: +SKIP
+>>> from trueline.clusters import spark as tls
+>>> spark = SparkSession.builder.getOrCreate()  # doctest: +SKIP
+>>> R = tls.fit(spark.read.parquet("past/"))  # doctest: +SKIP
+>>> new = tls.transform(R, spark.read.parquet("new/"), coverage=[0.9])  # doctest: +SKIP
+>>> new.write.parquet("recalibrated/")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from trueline._warnings import each_warning_once
+from trueline.clusters._cluster import (
+    FAN,
+    FRAME,
+    Applying,
+    Merge,
+    Part,
+    Partition,
+    Work,
+    find,
+    fit_rows,
+    fitted,
+    map_bytes,
+    merge_parts,
+    part_of,
+    pool,
+    to_apply,
+    to_fit,
+)
+from trueline.clusters._judged import Judge
+from trueline.files._apply import Added
+from trueline.files._columns import Columns
+from trueline.files._errors import pyarrow
+from trueline.files._judging import FileEvaluation
+from trueline.files._transform import Transformer
+from trueline.recalibration import Recalibrator
+
+__all__ = ["evaluate", "fit", "transform"]
+
+# Times that states are merged by 16 before the rest comes to the driver: of 65,536 partitions
+# come 256 states.
+_ROUNDS = 2
+_SCHEMA = "number int, state binary, rows long, crossing long, told array<string>, fault string"
+
+
+def fit(
+    frame: Any, recalibrator: Recalibrator | None = None, *, columns: Columns | None = None
+) -> Recalibrator:
+    """Fit a recalibrator on all rows of a frame.
+
+    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, while there are at
+    most 2^20 distinct scores (a group, if there are groups) and no weights; sums of weights
+    round. Beyond, scores are rounded by a share of at most 2^-17 of themselves, as by
+    ``partial_fit``, however the rows are split.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        Outcomes and forecasts.
+    recalibrator : Recalibrator, optional
+        By default `Isotonic`, or `Grouped` if the columns name a group. It is not changed.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions.
+
+    Returns
+    -------
+    Recalibrator
+        A fitted one.
+
+    Raises
+    ------
+    FileError
+        At the first value that is no number, is missing or is not positive where it must be.
+
+    Examples
+    --------
+    >>> from trueline.clusters import spark as tls
+    >>> rows = [(1.5, 1.0, 0.1), (3.0, 2.0, 0.5), (2.0, 3.0, 1.0)]
+    >>> past = spark.createDataFrame(rows, ["y", "mean", "std"])  # doctest: +SKIP
+    >>> tls.fit(past).scores_.values  # doctest: +SKIP
+    array([-1.,  2.,  5.])
+    """
+    layout = find(columns, _names(frame))
+    made = to_fit(recalibrator, layout)
+    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), pool)
+    return fitted(part, made, layout)
+
+
+def transform(
+    recalibrator: Recalibrator,
+    frame: Any,
+    *,
+    columns: Columns | None = None,
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
+    moments: bool = False,
+    prefix: str = "",
+) -> Any:
+    """Return the frame with recalibrated intervals or quantiles beside its columns.
+
+    It is lazy: rows are worked on, and checked, when the frame is written or collected. Rows of a
+    group that the map does not know get the pooled map; the warning is in the logs of the
+    executors, and `evaluate` tells it here.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        A fitted one.
+    frame : pyspark.sql.DataFrame
+        Forecasts; outcomes are not needed.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions.
+    coverage : float or sequence of float, optional
+        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
+        quantiles nor moments are asked for.
+    quantiles : float or sequence of float, optional
+        Levels, ``q0.05``.
+    moments : bool, default False
+        Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
+    prefix : str, default ""
+        What the names of the new columns start with.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        Names with a point in them are quoted in Spark: ``new.select("`lower_0.9`")``.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.clusters import spark as tls
+    >>> R = tl.Scaling().fit([-3.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+    >>> new = spark.createDataFrame([(10.0, 1.0), (20.0, 2.0)], ["mean", "std"])  # doctest: +SKIP
+    >>> [row["q0.5"] for row in tls.transform(R, new, quantiles=[0.5]).collect()]  # doctest: +SKIP
+    [10.0, 20.0]
+    """
+    names = _names(frame)
+    added = Added(coverage, quantiles, moments, prefix)
+    state, applying = to_apply(recalibrator, columns, names, added)
+    from pyspark.sql.types import DoubleType, StructField, StructType
+
+    plain = _plain([*names, *added.names])
+    types = [field.dataType for field in frame.schema.fields] + [DoubleType()] * len(added.names)
+    schema = StructType([StructField(*pair) for pair in zip(plain, types, strict=True)])
+    work = partial(_with_columns, names=names, state=_shared(frame, state), applying=applying)
+    made = frame.toDF(*plain[: len(names)]).mapInArrow(work, schema)
+    return made.toDF(*names, *added.names)
+
+
+def evaluate(
+    frame: Any,
+    recalibrator: Recalibrator | None = None,
+    *,
+    columns: Columns | None = None,
+    coverage: float = 0.9,
+    random_state: int = 0,
+) -> FileEvaluation:
+    """Evaluate the forecasts in a frame.
+
+    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). Of more
+    rows, so are means and counts; the Kolmogorov-Smirnov statistic behind the p-value is within
+    1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of the
+    ENCE. For forecasts with steps the p-value depends on numbers drawn at random, others in every
+    partition.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        Outcomes and forecasts.
+    recalibrator : Recalibrator, optional
+        A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions. With a group there is a
+        result for each.
+    coverage : float, default 0.9
+        Probability of the central interval to look at.
+    random_state : int, default 0
+        For the p-value of forecasts with steps.
+
+    Returns
+    -------
+    FileEvaluation
+
+    Examples
+    --------
+    >>> from trueline.clusters import spark as tls
+    >>> rows = [(1.5, 1.0, 0.1), (3.0, 2.0, 0.5), (2.0, 3.0, 1.0)]
+    >>> past = spark.createDataFrame(rows, ["y", "mean", "std"])  # doctest: +SKIP
+    >>> round(tls.evaluate(past).overall.crps, 6)  # doctest: +SKIP
+    0.590806
+    """
+    layout = find(columns, _names(frame))
+    judge = Judge(layout, coverage, random_state)
+    state = b""
+    if recalibrator is not None:
+        Transformer(recalibrator, layout, Partition(FRAME), "the map")
+        state = map_bytes(recalibrator)
+    part = _reduce(frame, layout.used, judge.rows, judge.merge, _shared(frame, state))
+    return judge.finish(part, layout, recalibrator)
+
+
+def _names(frame: Any) -> list[str]:
+    """Columns of a frame, which is one."""
+    pyarrow()
+    try:
+        import pyspark.sql  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"trueline.clusters.spark needs pyspark, which cannot be imported ({error}). "
+            f'Install it with: pip install "trueline[spark]"'
+        ) from None
+    # Of Spark Connect it is another class.
+    if not hasattr(frame, "mapInArrow"):
+        raise TypeError(
+            f"frame is a {type(frame).__module__}.{type(frame).__name__}; expected a Spark "
+            f"DataFrame. Make one with spark.createDataFrame or spark.read.parquet."
+        )
+    return list(frame.columns)
+
+
+class _Here:
+    """A value that travels with the work, where there are no broadcasts."""
+
+    def __init__(self, value: bytes) -> None:
+        self.value = value
+
+
+def _shared(frame: Any, state: bytes) -> Any:
+    """Return the map, if there is one, as a broadcast, so that it goes to each executor once."""
+    from pyspark.errors import PySparkException
+
+    if not state:
+        return _Here(state)
+    try:
+        context = frame.sparkSession.sparkContext
+    except (AttributeError, NotImplementedError, PySparkException):  # Spark Connect has none
+        return _Here(state)
+    return context.broadcast(state)
+
+
+def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: Any) -> Part:
+    """Work on every partition where it is, and merge what comes of it as a tree."""
+    chosen = frame.select(*("`" + name.replace("`", "``") + "`" for name in used))
+    on_one = partial(_work, names=used, work=work, shared=shared)
+    parts = chosen.toDF(*_plain(used)).mapInArrow(on_one, _SCHEMA)
+    for _ in range(_ROUNDS):
+        numbered = parts.selectExpr(f"number div {FAN} as place", "*")
+        by_place = numbered.repartition("place")
+        parts = by_place.mapInArrow(partial(_merge, merge=merge), _SCHEMA)
+    return merge_parts(_sorted(row.asDict() for row in parts.collect()), merge)
+
+
+def _plain(names: Sequence[str]) -> list[str]:
+    """Names without points, which ``mapInArrow`` takes for fields of structures."""
+    return [f"c{i}" for i in range(len(names))]
+
+
+def _number() -> int:
+    """Return the place of the partition that is worked on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+def _work(
+    batches: Iterable[Any], names: Sequence[str], work: Work, shared: Sequence[Any]
+) -> Iterator[Any]:
+    """Yield one row: what the partition comes to."""
+    number = _number()
+    waiting = (batch.rename_columns(names) for batch in batches)
+    part = part_of(
+        Partition(f"partition {number}", waiting, number), work, *(each.value for each in shared)
+    )
+    for _ in waiting:  # what a fault has left: a worker that stops reading counts as dead
+        pass
+    yield _batch(number, part)
+
+
+def _merge(batches: Iterable[Any], merge: Merge) -> Iterator[Any]:
+    """Yield one row for each place."""
+    places: dict[int, list[dict[str, Any]]] = {}
+    for batch in batches:
+        for row in batch.to_pylist():
+            places.setdefault(row.pop("place"), []).append(row)
+    for place, rows in places.items():
+        yield _batch(place, merge_parts(_sorted(rows), merge))
+
+
+def _sorted(rows: Iterable[dict[str, Any]]) -> list[Part]:
+    """Parts in the order of their partitions, so that sums are the same each time."""
+    ordered = sorted(rows, key=lambda row: row["number"])
+    return [
+        Part(bytes(row["state"]), row["rows"], row["crossing"], tuple(row["told"]), row["fault"])
+        for row in ordered
+    ]
+
+
+def _batch(number: int, part: Part) -> Any:
+    """One row of Arrow."""
+    pa = pyarrow()
+    columns = [
+        pa.array([number], pa.int32()),
+        pa.array([part.state], pa.binary()),
+        pa.array([part.rows], pa.int64()),
+        pa.array([part.crossing], pa.int64()),
+        pa.array([list(part.told)], pa.list_(pa.string())),
+        pa.array([part.fault], pa.string()),
+    ]
+    names = ["number", "state", "rows", "crossing", "told", "fault"]
+    return pa.record_batch(columns, names=names)
+
+
+def _with_columns(
+    batches: Iterable[Any], names: Sequence[str], state: Any, applying: Applying
+) -> Iterator[Any]:
+    """Yield the rows of a partition with the new columns."""
+    number = _number()
+    named = (batch.rename_columns(names) for batch in batches)
+    source = Partition(f"partition {number}", named, number)
+    with each_warning_once():
+        for table in applying.tables(state.value, source, whole=True):
+            yield from table.rename_columns(_plain(table.column_names)).to_batches()

@@ -1,0 +1,24 @@
+"""Recalibrate and evaluate forecasts in files: CSV, TSV, Parquet, Arrow, and folders of them.
+
+Files are read in chunks, so that memory does not grow with their size.
+"""
+
+from trueline.files._apply import apply_file, apply_parquet
+from trueline.files._columns import Columns
+from trueline.files._errors import FileError
+from trueline.files._evaluate import evaluate_file, evaluate_parquet
+from trueline.files._fit import fit_file, fit_parquet
+from trueline.files._judging import FileEvaluation, GroupEvaluation
+
+__all__ = [
+    "Columns",
+    "FileError",
+    "FileEvaluation",
+    "GroupEvaluation",
+    "apply_file",
+    "apply_parquet",
+    "evaluate_file",
+    "evaluate_parquet",
+    "fit_file",
+    "fit_parquet",
+]

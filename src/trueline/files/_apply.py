@@ -1,0 +1,284 @@
+"""Recalibrate the forecasts of a file, chunk by chunk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueline._validation import FloatArray, levels as check_levels
+from trueline._warnings import each_warning_once
+from trueline.distributions import Distribution
+from trueline.files._arrays import to_arrow
+from trueline.files._chunks import Progress, conclude, read_chunks
+from trueline.files._columns import Columns, Layout, check_columns, find_in
+from trueline.files._errors import FileError, option, pyarrow
+from trueline.files._folder import Folder, Paths, open_source
+from trueline.files._jobs import check_jobs, work_on
+from trueline.files._sink import open_sink, whole_folder
+from trueline.files._source import SEPARATORS, File, Source, known_ending, no_rows
+from trueline.files._transform import Transformer
+from trueline.files._types import ColumnTypes, WiderTypeError
+from trueline.recalibration import Recalibrator
+
+
+def apply_file(
+    recalibrator: Recalibrator,
+    path: Paths,
+    out: str | os.PathLike[str],
+    *,
+    columns: Columns | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
+    moments: bool = False,
+    prefix: str = "",
+    force: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> int:
+    r"""Write the rows of a file with recalibrated intervals or quantiles beside them.
+
+    Of a folder each file is written, under its name, to a folder; one without rows is written
+    without rows. Memory is constant. The output
+    has the columns of the input, as they are, and behind them ``lower_0.9`` and ``upper_0.9`` for
+    each coverage, ``q0.05`` for each quantile, and ``recalibrated_mean`` and ``recalibrated_std``
+    if asked for. It appears whole or not at all. The values are those of
+    ``recalibrator.transform`` on the same rows, to the last bit. From text to Parquet or Arrow,
+    columns become whole numbers, numbers or text, as they fit.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        A fitted one.
+    path : path or sequence of paths
+        What to read: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; a folder of such
+        files, a pattern such as ``"2024-*.parquet"``, or several of these.
+    out : path
+        The file to write, or the folder where several files are read: not one that holds what is
+        read, nor one in it.
+    columns : Columns, optional
+        Names of columns, where they are not those of the conventions. Outcomes are not needed.
+    separator : str, optional
+        Between the columns of a text file that is read.
+    decimal : {".", ","}, optional
+        Before the decimals of its numbers; by default a point.
+    coverage : float or sequence of float, optional
+        Probabilities of central intervals; 0.9 where neither quantiles nor moments are asked for.
+    quantiles : float or sequence of float, optional
+        Levels.
+    moments : bool, default False
+        Whether to write the recalibrated mean and standard deviation.
+    prefix : str, default ""
+        What the names of the new columns start with.
+    force : bool, default False
+        Whether to replace a file that is there. A folder is replaced if it holds nothing but files
+        that are written anew, as after an earlier call; other files are never deleted.
+    n_jobs : int, optional
+        Threads that write the files of a folder; by default one a core, but two at most.
+    progress : callable, optional
+        Is told the rows so far and the share of them all.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import trueline as tl
+    >>> from trueline.files import apply_file
+    >>> R = tl.Scaling().fit([-3.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file, out = pathlib.Path(folder) / "new.csv", pathlib.Path(folder) / "out.csv"
+    ...     _ = file.write_text("id,mean,std\na,10,1\nb,20,2\n")
+    ...     _ = apply_file(R, file, out, quantiles=[0.5])
+    ...     print(out.read_text())
+    id,mean,std,q0.5
+    a,10,1,10
+    b,20,2,20
+    <BLANKLINE>
+    """
+    source = open_source(path, separator, decimal)
+    layout = find_in(source, check_columns(columns), y=False)
+    return apply_source(
+        recalibrator,
+        source,
+        layout,
+        out,
+        coverage=coverage,
+        quantiles=quantiles,
+        moments=moments,
+        prefix=prefix,
+        force=force,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+#: The same: a folder of Parquet is read as any other is.
+apply_parquet = apply_file
+
+
+def apply_source(
+    recalibrator: Recalibrator,
+    source: Source,
+    layout: Layout,
+    out: str | os.PathLike[str],
+    *,
+    map_name: object = "the map",
+    coverage: float | Sequence[float] = (),
+    quantiles: float | Sequence[float] = (),
+    moments: bool = False,
+    prefix: str = "",
+    force: bool = False,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> int:
+    """Apply a map to an open file; see `apply_file`."""
+    target = Path(out)
+    jobs = check_jobs(n_jobs)
+    added = Added(coverage, quantiles, moments, prefix)
+    files = [*source.files, *(source.empty if isinstance(source, Folder) else ())]
+    for file in files:
+        added.check(file)
+    transform = Transformer(recalibrator, layout, source, map_name)
+
+    def write(file: Source, path: Path, told: Progress | None) -> Transformer:
+        to_text = known_ending(path, writing=True)[0] in SEPARATORS
+        types = None if file.typed or to_text else ColumnTypes()
+        while True:
+            # A new one each time: it counts the groups that it does not know.
+            mend = transform.part()
+            try:
+                with open_sink(path, force=force) as sink:
+                    for chunk in read_chunks(file, layout, whole=True, progress=told):
+                        table = chunk.table.drop_columns(list(file.fixed))
+                        table = table if types is None else types.convert(table)
+                        sink.write(added.to(table, mend(chunk.dist, chunk.groups)))
+                    if not file.rows:
+                        raise no_rows(file.path)
+                return mend
+            except WiderTypeError:
+                continue
+
+    with each_warning_once():
+        if not isinstance(source, Folder):
+            mends = [write(source, target, progress)]
+        else:
+            _check_apart(target, source)
+            names = _names_of(files)
+            with whole_folder(target, names, force=force) as folder:
+                paths = [folder / name for name in names]
+                for path in paths:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                mends = list(
+                    work_on(
+                        source.files,
+                        lambda i, told: write(source.files[i], paths[i], told),
+                        jobs,
+                        progress,
+                    )
+                )
+                for file, path in zip(source.empty, paths[len(source.files) :], strict=True):
+                    with open_sink(path, force=False) as sink:
+                        sink.write(added.to_none(file.header()))
+            source.count(source.files)
+        conclude(source, layout)
+        transform.finish(mends)
+    return source.rows
+
+
+def _check_apart(out: Path, source: Folder) -> None:
+    """Raise if what is read would be replaced, or what is written be read the next time."""
+    whole = out.resolve()
+    for file in source.files:
+        # A link, and what it leads to.
+        for path in (file.path.parent.resolve() / file.path.name, file.path.resolve()):
+            if whole in path.parents:
+                raise FileError(
+                    f"{file.path} lies in {out}, which would be replaced. Name another folder "
+                    f"with {option('out')}."
+                )
+    if any(source.reads(whole / file.within) for file in source.files):
+        raise FileError(
+            f"{out} lies in {source.path}, and would be read with it the next time. Name a folder "
+            f"elsewhere with {option('out')}."
+        )
+
+
+def _names_of(files: Sequence[File]) -> list[Path]:
+    """Where in a folder to write what is made of each file."""
+    names: dict[Path, Path] = {}
+    for file in files:
+        packed = known_ending(file.path)[1] is not None
+        name = file.within.with_suffix("") if packed else file.within
+        if name in names:
+            raise FileError(
+                f"{names[name]} and {file.path} would both be written to {file.within}; expected "
+                f"files of different names. Rename one."
+            )
+        names[name] = file.path
+    return list(names)
+
+
+class Added:
+    """The columns that are added: their names, and how they come from the forecast."""
+
+    def __init__(
+        self,
+        coverage: float | Sequence[float],
+        quantiles: float | Sequence[float],
+        moments: bool,
+        prefix: str,
+    ) -> None:
+        self.coverage = _distinct(coverage, "coverage")
+        self.quantiles = _distinct(quantiles, "quantiles")
+        if not (self.coverage.size or self.quantiles.size or moments):
+            self.coverage = np.array([0.9])
+        self.moments = moments
+        ends = [f"{end}_{c:.12g}" for c in self.coverage for end in ("lower", "upper")]
+        levels = [f"q{q:.12g}" for q in self.quantiles]
+        means = ["recalibrated_mean", "recalibrated_std"] if moments else []
+        self.names = [prefix + name for name in (*ends, *levels, *means)]
+
+    def check(self, source: Source) -> None:
+        """Raise if the file has a column of one of the names."""
+        there = [name for name in self.names if name in source.names]
+        if there:
+            raise FileError(
+                f"{source.path} has a column {there[0]!r} already, which would be written. Give "
+                f"the new columns other names: {option('prefix', 'recalibrated_')}."
+            )
+
+    def to(self, table: Any, dist: Distribution) -> Any:
+        """Return the table with the columns at its end."""
+        columns = []
+        if self.coverage.size:
+            lower, upper = dist.interval(self.coverage)
+            columns += [end for pair in zip(lower.T, upper.T, strict=True) for end in pair]
+        if self.quantiles.size:
+            columns += list(dist.ppf(self.quantiles).T)
+        if self.moments:
+            columns += [dist.mean(), dist.std()]
+        return self._with(table, columns)
+
+    def to_none(self, table: Any) -> Any:
+        """Return a table without rows with the columns at its end."""
+        return self._with(table, [np.empty(0)] * len(self.names))
+
+    def _with(self, table: Any, columns: Sequence[FloatArray]) -> Any:
+        for name, column in zip(self.names, columns, strict=True):
+            table = table.append_column(name, pyarrow().chunked_array([to_arrow(column)]))
+        return table
+
+
+def _distinct(given: float | Sequence[float], name: str) -> FloatArray:
+    """Check levels, which may be none or one; each once, in the order given."""
+    several = list(dict.fromkeys([given] if np.ndim(given) == 0 else given))  # type: ignore[arg-type]
+    return check_levels(several, name) if several else np.empty(0)

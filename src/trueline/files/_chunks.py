@@ -1,0 +1,337 @@
+"""Chunks of a file as checked arrays: outcomes, forecast, weights and groups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import numpy as np
+
+from trueline._validation import FloatArray, all_finite
+from trueline._warnings import warn
+from trueline.distributions import Distribution
+from trueline.files._arrays import to_numpy
+from trueline.files._columns import Layout
+from trueline.files._decimals import COMMA, decimal_points, with_point
+from trueline.files._errors import FileError, option, pyarrow
+from trueline.files._source import File, Source, no_rows
+
+# What stands for a missing value in text.
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
+
+Progress = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some rows of a file.
+
+    Attributes
+    ----------
+    source : File
+        The file that they are in.
+    start : int
+        Number of rows before them.
+    table : pyarrow.Table
+        Its numbers have decimal points, whatever they had in the file.
+    forecast : list of (n,) arrays
+        The columns of the forecast, checked; see ``dist``.
+    y : (n,) array
+        Empty where the layout has no outcomes.
+    weight : (n,) array or None
+    groups : pyarrow array or None
+    """
+
+    source: File
+    start: int
+    table: Any
+    layout: Layout
+    forecast: list[FloatArray]
+    y: FloatArray
+    weight: FloatArray | None
+    groups: Any
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return int(self.table.num_rows)
+
+    @property
+    def dist(self) -> Distribution:
+        """The forecasts of these rows."""
+        return self.layout.distribution(self.forecast)
+
+
+def read_chunks(
+    source: Source,
+    layout: Layout,
+    *,
+    whole: bool = False,
+    groups: int = 0,
+    progress: Progress | None = None,
+) -> Iterator[Chunk]:
+    """Read a file chunk by chunk, or those of a folder, and check every value that is used.
+
+    Parameters
+    ----------
+    source : Source
+    layout : Layout
+    whole : bool, default False
+        Whether the tables hold all columns, or only those that are used.
+    groups : int, default 0
+        How many groups are worked on in turn: of many, chunks are larger.
+    progress : callable, optional
+        Is told the rows so far and the share of them all.
+
+    Raises
+    ------
+    FileError
+        At the first value that is no number, is missing or is not positive where it must be.
+    """
+    source.rows = source.crossing = before = 0
+    for file in source.files:
+        start = 0
+        for table in file.chunks(None if whole else layout.used, groups):
+            chunk, crossing = _checked(file, table, start, layout)
+            yield chunk
+            start += len(chunk)
+            source.rows = before + start
+            source.crossing += crossing
+            if progress is not None:
+                progress(source.rows, source.share())
+        before += start
+
+
+def conclude(source: Source, layout: Layout) -> None:
+    """Say what should be known of all rows that were read.
+
+    Raises
+    ------
+    FileError
+        If there were none.
+
+    Warns
+    -----
+    CalibrationWarning
+        If quantiles cross, or if a column looks like one that was meant.
+    """
+    if source.rows == 0:
+        raise no_rows(source.path)
+    if layout.doubt is not None:
+        warn(layout.doubt)
+    if source.crossing:
+        warn(
+            f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
+            f"sorted."
+        )
+
+
+def no_weight(source: Source, layout: Layout) -> FileError:
+    """Say that no row counts."""
+    return FileError(
+        f"{source.path}, column {layout.weight!r} is 0 in every row; expected a weight above 0 in "
+        f"at least one."
+    )
+
+
+def _checked(source: File, table: Any, start: int, layout: Layout) -> tuple[Chunk, int]:
+    """Return the chunk of some rows, and in how many of them quantiles cross."""
+    reader = _Reader(source, table, start)
+    forecast = [reader.numbers(name) for name in layout.forecast]
+    if layout.kind == "normal":
+        reader.check_scale(layout.forecast[1], forecast[1])
+    crossing = 0
+    if layout.kind in ("quantiles", "intervals"):
+        crossing = _sort_crossing(forecast)
+    weight = None
+    if layout.weight is not None:
+        weight = reader.numbers(layout.weight)
+        reader.check(
+            layout.weight, weight, weight >= 0, "a weight of 0 or more", "Mend or drop that row"
+        )
+    y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
+    groups = None if layout.group is None else reader.groups(layout.group)
+    shown = decimal_points(table) if source.decimal == "," else table
+    return Chunk(source, start, shown, layout, forecast, y, weight, groups), crossing
+
+
+def _sort_crossing(columns: list[FloatArray]) -> int:
+    """Sort the rows in which a quantile lies below one of a lower level; return their number."""
+    crossing = np.zeros(columns[0].size, dtype=bool)
+    for low, high in pairwise(columns):
+        crossing |= high < low
+    count = int(np.count_nonzero(crossing))
+    if count:
+        rows = np.flatnonzero(crossing)
+        in_order = np.sort(np.stack([column[rows] for column in columns]), axis=0)
+        for i, values in enumerate(in_order):
+            columns[i] = columns[i].copy()  # what Arrow lends is not to be written to
+            columns[i][rows] = values
+    return count
+
+
+class _Reader:
+    """The columns of one chunk, with messages that name the row."""
+
+    def __init__(self, source: File, table: Any, start: int) -> None:
+        self.source = source
+        self.table = table
+        self.start = start
+
+    def numbers(self, name: str) -> FloatArray:
+        """Return a column as finite numbers."""
+        column = self._as_float(name)
+        if column.null_count:
+            self._raise_missing(name, int(np.argmax(column.is_null().to_numpy())), "")
+        numbers: FloatArray = to_numpy(column)
+        if not all_finite(numbers):
+            row = int(np.argmin(np.isfinite(numbers)))
+            if np.isnan(numbers[row]):
+                self._raise_missing(name, row, str(self.table[name][row]))
+            self.fail(
+                name, row, f"found {numbers[row]}", "a finite number", "Mend or drop that row"
+            )
+        return numbers
+
+    def _as_float(self, name: str) -> Any:
+        pa = pyarrow()
+        column, types = self.table[name], pa.types
+        if types.is_float64(column.type):
+            return column
+        if types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if types.is_string(column.type) or types.is_large_string(column.type):
+            return self._parse(name, column)
+        if types.is_null(column.type):
+            self._raise_missing(name, 0, "")
+        number = types.is_integer(column.type) or types.is_floating(column.type)
+        if not (number or types.is_decimal(column.type)):
+            raise FileError(
+                f"{self.source.path}, column {name!r} is of type {column.type}; expected numbers. "
+                f"Convert it first."
+            )
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            raise FileError(
+                f"{self.source.path}, column {name!r} holds integers beyond 2**53, which float64 "
+                f"cannot hold exactly. Subtract an offset or change the unit first."
+            ) from None
+
+    def _parse(self, name: str, column: Any) -> Any:
+        import pyarrow.compute as pc
+
+        pa = pyarrow()
+        if self.source.decimal == ",":
+            points = pc.match_substring(column, ".")
+            if pc.any(points).as_py():
+                self._raise_point(name, column, pc.index(points, value=True).as_py())
+            column = with_point(column)
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            column = pc.utf8_trim_whitespace(column)
+        try:
+            return column.cast(pa.float64())
+        except pa.ArrowInvalid:
+            self._raise_unreadable(name, column, _first_unreadable(column))
+
+    def _raise_unreadable(self, name: str, column: Any, row: int) -> NoReturn:
+        text = str(column[row])
+        if text.lower() in _MISSING:
+            self._raise_missing(name, row, text)
+        mend = "Mend or drop that row"
+        if self.start + row == 0:
+            mend += ", or name another column if all rows are like it"
+        if re.fullmatch(COMMA, text):
+            # A format with types keeps texts that look like numbers: those were written wrongly.
+            comma = option("decimal", ",")
+            read = "" if self.source.typed else f"read the file with {comma}, or "
+            mend = (
+                f"It looks like a decimal comma: {read}write it with decimal points (pandas reads "
+                f'commas with decimal=",")'
+            )
+        self.fail(name, row, f"found {_shortened(text)!r}", "a number", mend)
+
+    def _raise_point(self, name: str, column: Any, row: int) -> NoReturn:
+        """Refuse 1.234 beside decimal commas: it may be one thousand or one and a bit."""
+        self.fail(
+            name,
+            row,
+            f"found {_shortened(str(column[row]))!r}",
+            "a number with a decimal comma and no point",
+            f"Leave out {option('decimal')} if it is a decimal point; take out the points between "
+            f"thousands",
+        )
+
+    def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
+        shown = f" ({text})" if text else ""
+        self.fail(
+            name, row, f"the value is missing{shown}", "a number", "Drop that row or fill it in"
+        )
+
+    def groups(self, name: str) -> Any:
+        """Return the column of groups."""
+        column = self.table[name].combine_chunks()
+        types = pyarrow().types
+        if types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        kind = column.type
+        text = types.is_string(kind) or types.is_large_string(kind)
+        if not (text or types.is_integer(kind) or types.is_floating(kind)):
+            raise FileError(
+                f"{self.source.path}, column {name!r} is of type {kind}; expected text or numbers "
+                f"that name the groups."
+            )
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            self.fail(
+                name, row, "the group is missing", "a name", "Drop that row or give it a name"
+            )
+        return column
+
+    def check_scale(self, name: str, values: FloatArray) -> None:
+        """Raise at the first standard deviation that is not above 0."""
+        if values.min() < 0:
+            mend = "A standard deviation is never negative; is this the logarithm of one?"
+        else:
+            mend = (
+                f"A forecast without spread is a point forecast ({option('kind', 'point')}); "
+                f"otherwise add the noise that it leaves out"
+            )
+        self.check(name, values, values > 0, "a number above 0", mend)
+
+    def check(self, name: str, values: FloatArray, holds: Any, expected: str, mend: str) -> None:
+        """Raise at the first row where the condition does not hold."""
+        if not holds.all():
+            row = int(np.argmin(holds))
+            self.fail(name, row, f"found {values[row]:g}", expected, mend)
+
+    def fail(self, name: str, row: int, found: str, expected: str, mend: str) -> NoReturn:
+        """Raise, and say where."""
+        where = self.source.where(self.start + row)
+        end = "" if mend.endswith("?") else "."
+        raise FileError(
+            f"{self.source.path}, {where}, column {name!r}: {found}; expected {expected}. "
+            f"{mend}{end}"
+        )
+
+
+def _first_unreadable(column: Any) -> int:
+    """Row of the first text that is no number, by bisection."""
+    pa = pyarrow()
+    good, bad = 0, len(column)  # so many rows can be read, so many cannot
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        try:
+            column.slice(good, middle - good).cast(pa.float64())
+            good = middle
+        except pa.ArrowInvalid:
+            bad = middle
+    return good
+
+
+def _shortened(text: str, most: int = 40) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

@@ -1,0 +1,425 @@
+"""Which columns hold the outcomes, and which the forecast."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, NoReturn, get_args
+
+import numpy as np
+
+from trueline._messages import did_you_mean, listed
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
+from trueline.files._errors import FileError, option
+from trueline.interop._convert._names import (
+    interval_levels,
+    levels_after,
+    numbered_after,
+    percents_after,
+)
+
+if TYPE_CHECKING:
+    from trueline.files._source import Source
+
+# What else standard deviations are called.
+_SPREADS = ("sd", "sigma", "stdev", "stddev", "std_dev", "scale", "se")
+Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
+
+_CENTRES = ("mean", "prediction")
+_OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
+# What scores a forecast of each kind has; see `Distribution.score_kind`.
+_SCORES = {
+    "standardised": "forecasts with a mean and a standard deviation",
+    "residual": "point forecasts",
+    "normal score": "quantiles, intervals or samples",
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one file, found.
+
+    Attributes
+    ----------
+    kind : str
+    forecast : tuple of str
+        In the order that `distribution` takes them.
+    levels : tuple of float
+        Of the quantiles.
+    y, group, weight : str or None
+    features : tuple of str
+    doubt : str or None
+        What may have been meant instead.
+    """
+
+    kind: Kind
+    forecast: tuple[str, ...]
+    levels: tuple[float, ...] = ()
+    y: str | None = None
+    group: str | None = None
+    weight: str | None = None
+    features: tuple[str, ...] = ()
+    doubt: str | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """Every column that is read, once."""
+        named = (self.y, self.group, self.weight, *self.features)
+        return list(dict.fromkeys([*self.forecast, *(n for n in named if n is not None)]))
+
+    def describe(self) -> str:
+        """Kind and columns, in words."""
+        names = listed(self.forecast, most=3)
+        if self.kind in ("quantiles", "samples") and len(self.forecast) > 3:
+            names = f"{self.forecast[0]} to {self.forecast[-1]}, {len(self.forecast)} columns"
+        nouns = {
+            "normal": "normal forecasts",
+            "point": "point forecasts",
+            "quantiles": "quantile forecasts",
+            "intervals": "interval forecasts",
+            "samples": "sample forecasts",
+        }
+        return f"{nouns[self.kind]} ({names})"
+
+    @property
+    def score_kind(self) -> str:
+        """What the forecast's scores measure."""
+        classes: dict[str, type[Distribution]] = {"normal": Normal, "point": Point}
+        return classes.get(self.kind, Quantiles).score_kind  # that of samples is the same
+
+    def distribution(self, columns: Sequence[FloatArray]) -> Distribution:
+        """Return the forecast that these checked columns hold; quantiles must not cross."""
+        if self.kind == "normal":
+            return Normal(*columns)
+        if self.kind == "point":
+            return Point(columns[0])
+        values = np.column_stack(columns)
+        return Samples(values) if self.kind == "samples" else Quantiles(self.levels, values)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names of columns; those left out are found by convention.
+
+    The outcomes are ``y``. The forecast is one of: ``mean`` (or ``prediction``) and ``std``;
+    quantiles ``q0.05``, ``q0.5``, ...; intervals ``lower_0.9`` and ``upper_0.9``; draws
+    ``sample_0``, ``sample_1``, ...; or a ``mean`` alone, a point forecast. A ``mean`` beside
+    quantiles, intervals or draws is left aside.
+
+    Parameters
+    ----------
+    y : str, optional
+        Outcomes.
+    mean, std : str, optional
+        Mean and standard deviation.
+    quantile_columns, sample_columns : str, optional
+        What the names of the quantiles start with, before the level, or those of the draws,
+        before the number.
+    kind : {"normal", "point", "quantiles", "intervals", "samples"}, optional
+        Which to take where a file holds several.
+    group, weight : str, optional
+        Group and weight of each row; none by default.
+    x : tuple of str, optional
+        Features, for a report.
+
+    Examples
+    --------
+    >>> from trueline.files import Columns
+    >>> Columns().find(["day", "y", "q0.1", "q0.9"]).describe()
+    'quantile forecasts (q0.1, q0.9)'
+    >>> Columns(y="sales", mean="forecast").find(["sales", "forecast"]).describe()
+    'point forecasts (forecast)'
+    """
+
+    y: str | None = None
+    mean: str | None = None
+    std: str | None = None
+    quantile_columns: str | None = None
+    sample_columns: str | None = None
+    kind: Kind | None = None
+    group: str | None = None
+    weight: str | None = None
+    x: tuple[str, ...] = ()
+
+    def find(self, names: Sequence[str], *, file: object = "the file", y: bool = True) -> Layout:
+        """Find the columns among the names in a file.
+
+        Parameters
+        ----------
+        names : sequence of str
+        file : object
+            What to call the file in a message.
+        y : bool, default True
+            Whether the outcomes are needed.
+        """
+        return _Search(self, tuple(names), file).layout(y)
+
+
+class _Search:
+    """One search: what was asked for, and what there is."""
+
+    def __init__(self, asked: Columns, names: tuple[str, ...], file: object) -> None:
+        self.asked = asked
+        self.names = names
+        self.file = file
+
+    def layout(self, need_y: bool) -> Layout:
+        asked = self.asked
+        if asked.kind is not None and asked.kind not in get_args(Kind):
+            raise FileError(
+                f"the kind of forecast is {asked.kind!r}; expected one of "
+                f"{', '.join(get_args(Kind))}.{did_you_mean(asked.kind, get_args(Kind))}"
+            )
+        # Where they are not needed they may be missing, as those of tomorrow are.
+        y = (asked.y or "y") if need_y else None
+        if y is not None and y not in self.names:
+            self._raise_no_outcomes(y)
+        features = [(name, "x") for name in asked.x]
+        for name, role in ((asked.group, "group"), (asked.weight, "weight"), *features):
+            if name is not None:
+                self._require(name, role)
+        forecast, levels = self._columns_of(kind := self._kind())
+        doubt = self._unused_spread() if kind == "point" and self._implied() is None else None
+        return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x), doubt)
+
+    # ---- which kind ------------------------------------------------------------------
+
+    def _kind(self) -> Kind:
+        implied = self._implied()
+        if implied:
+            return implied
+        there = self._there()
+        spreads = [kind for kind in there if kind != "point"]
+        if len(spreads) > 1:
+            found = "; ".join(f"{kind} ({listed(there[kind], most=3)})" for kind in spreads)
+            choices = " or ".join(option("kind", kind) for kind in spreads)
+            raise FileError(
+                f"{self.file} holds forecasts of several kinds: {found}. Choose one: {choices}."
+            )
+        if spreads:
+            return spreads[0]
+        if there:
+            return "point"
+        raise FileError(
+            f"{self.file} has no columns that look like a forecast; expected mean and std, or "
+            f"q0.05, q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean "
+            f"alone. Its columns are {listed(self.names)}. Name them with {option('mean')} and "
+            f"{option('std')}, {option('quantile_columns')} or {option('sample_columns')}."
+            f"{self._percent_hint('q')}"
+        )
+
+    def _unused_spread(self) -> str | None:
+        """Say that a column may be the spread that a point forecast has none of."""
+        asked = (self.asked.group, self.asked.weight, *self.asked.x)
+        names = [name for name in self.names if name not in asked]
+        meant = get_close_matches("std", names, n=1, cutoff=0.65)
+        meant = meant or [name for name in names if name.lower() in _SPREADS]
+        if not meant:
+            return None
+        return (
+            f"these are point forecasts, and column {meant[0]!r} is not used. If it holds standard "
+            f"deviations: {option('std', meant[0])}."
+        )
+
+    def _implied(self) -> Kind | None:
+        """The kind that the options name, if they do."""
+        asked = self.asked
+        options: dict[str, Kind] = {}
+        if asked.std is not None:
+            options[option("std")] = "normal"
+        elif asked.mean is not None and asked.kind is None:
+            options[option("mean")] = "normal" if "std" in self.names else "point"
+        if asked.quantile_columns is not None:
+            options[option("quantile_columns")] = "quantiles"
+        if asked.sample_columns is not None:
+            options[option("sample_columns")] = "samples"
+        if asked.kind is not None:
+            options[option("kind")] = asked.kind
+        if len(set(options.values())) > 1:
+            said = ", ".join(f"{name}: {kind}" for name, kind in options.items())
+            raise FileError(f"the options name forecasts of several kinds ({said}); expected one.")
+        return next(iter(options.values()), None)
+
+    def _there(self) -> dict[Kind, list[str]]:
+        """Kinds of forecast that the conventions find, with their columns."""
+        centre = self._centre()
+        found: dict[Kind, list[str]] = {}
+        if "std" in self.names:
+            found["normal"] = [*([centre] if centre else []), "std"]
+        elif centre:
+            found["point"] = [centre]
+        found["quantiles"] = list(self._levels("q"))
+        found["intervals"] = list(self._interval_levels())
+        found["samples"] = self._draws("sample_")
+        return {kind: columns for kind, columns in found.items() if columns}
+
+    # ---- which columns ---------------------------------------------------------------
+
+    def _columns_of(self, kind: Kind) -> tuple[tuple[str, ...], tuple[float, ...]]:
+        if kind == "normal":
+            return (self._mean(), self._require(self.asked.std or "std", "std")), ()
+        if kind == "point":
+            return (self._mean(),), ()
+        if kind == "samples":
+            prefix = self.asked.sample_columns or "sample_"
+            draws = self._draws(prefix)
+            self._at_least_two(draws, "draw", f"{prefix}0, {prefix}1, ...")
+            return tuple(draws), ()
+        if kind == "intervals":
+            levels = self._interval_levels()
+            self._check_pairs(levels)
+            hint = self._percent_hint()
+            self._at_least_two(list(levels), "end of an interval", "lower_0.9 and upper_0.9", hint)
+        else:
+            prefix = self.asked.quantile_columns or "q"
+            levels = self._levels(prefix)
+            such_as, hint = f"{prefix}0.05, {prefix}0.5, ...", self._percent_hint(prefix)
+            self._at_least_two(list(levels), "quantile", such_as, hint)
+        ordered = sorted(levels, key=levels.__getitem__)
+        for first, second in pairwise(ordered):
+            if levels[first] == levels[second]:
+                raise FileError(
+                    f"{self.file} has two columns for the level {levels[first]:g}: {first} and "
+                    f"{second}; expected one. Rename or drop the other."
+                )
+        return tuple(ordered), tuple(levels[name] for name in ordered)
+
+    def _mean(self) -> str:
+        if self.asked.mean is not None:
+            return self._require(self.asked.mean, "mean")
+        return self._centre() or self._require("mean", "mean")
+
+    def _centre(self) -> str | None:
+        if self.asked.mean is not None:
+            return self.asked.mean
+        return next((name for name in _CENTRES if name in self.names), None)
+
+    def _levels(self, prefix: str) -> dict[str, float]:
+        """Columns of quantiles, with their levels."""
+        return levels_after(self.names, prefix)
+
+    def _interval_levels(self) -> dict[str, float]:
+        """Columns of interval ends, with the levels of the quantiles that they are."""
+        return interval_levels(self.names)
+
+    def _check_pairs(self, levels: dict[str, float]) -> None:
+        for name in levels:
+            ends = ("lower_", "upper_") if name.startswith("lower_") else ("upper_", "lower_")
+            other = name.replace(*ends)
+            if other not in self.names:
+                raise FileError(
+                    f"{self.file} has a column {name} but no {other}; expected both ends of an "
+                    f"interval."
+                )
+
+    def _draws(self, prefix: str) -> list[str]:
+        return numbered_after(self.names, prefix)
+
+    def _percent_hint(self, *prefixes: str) -> str:
+        """A hint at columns such as q5 and lower_90, which name percentages."""
+        found = {}
+        for prefix in (*prefixes, "lower_", "upper_"):
+            for name, level in percents_after(self.names, prefix).items():
+                found[name] = f"{prefix}{level:.10g}"
+        if not found:
+            return ""
+        old, new = (listed(names, most=3) for names in (found, found.values()))
+        noun = "a percentage" if len(found) == 1 else "percentages"
+        return f" {old} look{'s' if len(found) == 1 else ''} like {noun}; rename to {new}."
+
+    def _at_least_two(self, columns: list[str], noun: str, such_as: str, hint: str = "") -> None:
+        if not columns:
+            raise FileError(
+                f"{self.file} has no columns such as {such_as}; its columns are "
+                f"{listed(self.names)}.{hint}"
+            )
+        if len(columns) < 2:
+            raise FileError(
+                f"{self.file} has one {noun}, {columns[0]}; expected at least two, because one "
+                f"says nothing of the spread. A point forecast is {option('mean', columns[0])}."
+            )
+
+    def _require(self, name: str, role: str) -> str:
+        if name not in self.names:
+            raise FileError(
+                f"{self.file} has no column {name!r}; its columns are {listed(self.names)}. "
+                f"Name one with {option(role)}.{did_you_mean(name, self.names)}"
+            )
+        return name
+
+    def _raise_no_outcomes(self, name: str) -> NoReturn:
+        hint = did_you_mean(name, self.names)
+        usual = next((n for n in self.names if n.strip().lower() in (name, *_OUTCOMES)), None)
+        if usual is not None and self.asked.y is None:
+            hint = f" Did you mean {option('y', usual)}?"
+        raise FileError(
+            f"{self.file} has no column {name!r} with the outcomes; its columns are "
+            f"{listed(self.names)}. Name one with {option('y')}.{hint}"
+        )
+
+
+def check_columns(columns: Columns | None) -> Columns:
+    """Return the columns to look for; those of the conventions for None."""
+    if columns is None:
+        return Columns()
+    if not isinstance(columns, Columns):
+        raise TypeError(
+            f"columns is {columns!r}; expected Columns, such as trueline.files.Columns(y='sales')."
+        )
+    return columns
+
+
+def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
+    """Find the columns of a file, or those that all files of a folder have in common."""
+    first, *rest = source.files
+    layout = columns.find(first.names, file=first.path, y=y)
+    known = {(first.names, _types(first, layout))}
+    for file in rest:
+        if (file.names, _types(file, layout)) in known:
+            continue
+        for name in layout.used:
+            if name not in file.names:
+                raise FileError(
+                    f"{file.path} has no column {name!r}, which {first.path} has; expected the "
+                    f"same columns in every file. Write it again, or leave it out."
+                )
+        found = columns.find(file.names, file=file.path, y=y)
+        for name in found.used:
+            if name not in layout.used:
+                raise FileError(
+                    f"{file.path} has a column {name!r} to use, which {first.path} has not; "
+                    f"expected the same columns in every file. Choose the forecast with "
+                    f"{option('kind')}."
+                )
+        for name, mine, theirs in zip(
+            layout.used, _types(first, layout), _types(file, layout), strict=True
+        ):
+            if _family(mine) != _family(theirs) and "null" not in (mine, theirs):
+                raise FileError(
+                    f"{file.path}, column {name!r} is of type {theirs}, but of type {mine} in "
+                    f"{first.path}; expected the same type in every file. Convert it first."
+                )
+        known.add((file.names, _types(file, layout)))
+    return layout
+
+
+def _types(source: Source, layout: Layout) -> tuple[str, ...]:
+    """Types of the columns that are used."""
+    return tuple(source.types.get(name, "") for name in layout.used)
+
+
+def _family(kind: str) -> str:
+    """What a type holds: numbers, text or something else."""
+    kind = re.sub(r"^dictionary<values=(\w+),.*", r"\1", kind)
+    if re.match(r"u?int\d|float|double|halffloat|decimal", kind):
+        return "numbers"
+    return "text" if kind in ("string", "large_string", "string_view") else kind
+
+
+def forecasts_with(score_kind: str) -> str:
+    """Say which forecasts have scores of this kind."""
+    return _SCORES.get(score_kind, "other forecasts")

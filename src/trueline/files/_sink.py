@@ -1,0 +1,215 @@
+"""Files and folders written whole or not at all: CSV, TSV, Parquet and Arrow, by chunks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from trueline._files import whole_file
+from trueline.files._arrays import text, texts
+from trueline.files._errors import FileError, cannot_write, option, pyarrow
+from trueline.files._source import SEPARATORS, is_known, known_ending
+
+# What a value of a text file must be quoted for, beside the separator.
+_SPECIAL = '"\r\n'
+
+
+class Sink(ABC):
+    """Takes tables of the same columns, one after the other."""
+
+    @abstractmethod
+    def write(self, table: Any) -> None:
+        """Write more rows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Write what ends the file."""
+
+
+class _TextSink(Sink):
+    """CSV and TSV: text as it is, quoted only where it must be."""
+
+    def __init__(self, file: IO[bytes], separator: str) -> None:
+        self.file = file
+        self.separator = separator
+        self._started = False
+
+    def write(self, table: Any) -> None:
+        import pyarrow.compute as pc
+
+        if not self._started:
+            self._started = True
+            names = self._quoted(texts(table.column_names))
+            self.file.write((self.separator.join(names.to_pylist()) + "\n").encode())
+        columns = [
+            self._quoted(self._as_text(name, column))
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        ]
+        lines = pc.binary_join_element_wise(*columns, text(self.separator))
+        lines = pc.binary_join_element_wise(lines, text(""), text("\n"))
+        for data in _bytes_of(lines):
+            self.file.write(data)
+
+    def _as_text(self, name: str, column: Any) -> Any:
+        pa = pyarrow()
+        try:
+            column = column.cast(pa.string())
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise FileError(
+                f"column {name!r} is of type {column.type}, which text cannot hold. Write Parquet "
+                f"or Arrow instead: {option('out')} with an ending of .parquet or .arrow."
+            ) from None
+        return column.fill_null(text("")) if column.null_count else column
+
+    def _quoted(self, column: Any) -> Any:
+        """Put what holds a separator, a quote or the end of a line between quotes."""
+        import pyarrow.compute as pc
+
+        # A look at the bytes is the fastest way to find that there are none.
+        letters = [letter.encode() for letter in self.separator + _SPECIAL]
+        if not any(letter in data for data in map(bytes, _bytes_of(column)) for letter in letters):
+            return column
+        special = pc.match_substring_regex(column, f"[{self.separator}{_SPECIAL}]")
+        doubled = pc.replace_substring(column, '"', '""')
+        quoted = pc.binary_join_element_wise(text('"'), doubled, text('"'), text(""))
+        return pc.if_else(special, quoted, column)
+
+    def close(self) -> None:
+        """Do nothing: text has no end of its own."""
+
+
+def _bytes_of(column: Any) -> Iterator[memoryview]:
+    """All texts of a column, which stand one after the other in memory."""
+    for chunk in getattr(column, "chunks", [column]):
+        _, offsets, data = chunk.buffers()
+        if data is not None:
+            ends = memoryview(offsets).cast("i")
+            yield memoryview(data)[ends[chunk.offset] : ends[chunk.offset + len(chunk)]]
+
+
+class _BinarySink(Sink):
+    """Parquet and Arrow."""
+
+    def __init__(self, file: IO[bytes], *, parquet: bool) -> None:
+        self.file = file
+        self.parquet = parquet
+        self._writer: Any = None
+
+    def write(self, table: Any) -> None:
+        if self._writer is None:
+            if self.parquet:
+                from pyarrow.parquet import ParquetWriter
+
+                self._writer = ParquetWriter(self.file, table.schema)
+            else:
+                self._writer = pyarrow().ipc.new_file(self.file, table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+@contextmanager
+def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
+    """Open a file for writing by its ending; it appears whole, at the end, or not at all."""
+    ending, _ = known_ending(path, writing=True)
+    check_writable(path, force=force)
+    try:
+        with whole_file(path) as file:
+            sink: Sink
+            if ending in SEPARATORS:
+                sink = _TextSink(file, SEPARATORS[ending])
+            else:
+                sink = _BinarySink(file, parquet=ending == ".parquet")
+            try:
+                yield sink
+                sink.close()
+            except BaseException:
+                # A writer that is thrown away tries to end its file: let it fail in silence.
+                with contextlib.suppress(Exception):
+                    sink.close()
+                raise
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+@contextmanager
+def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterator[Path]:
+    """Make a folder of these files that appears whole, at the end, or not at all."""
+    _check_folder(path, names, force=force)
+    try:
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
+        try:
+            new, old = temporary / "new", temporary / "old"
+            new.mkdir()
+            try:
+                yield new
+            except FileError as error:
+                # What is wrong with a file in it is wrong with the one that it would become.
+                raise FileError(str(error).replace(str(new), str(path))) from None
+            if path.exists():
+                _check_folder(path, names, force=force)  # work took time; others may have written
+                path.replace(old)
+            try:
+                new.replace(path)
+            except BaseException:
+                if old.exists():
+                    old.replace(path)
+                raise
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise cannot_write(path, error) from None
+
+
+def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
+    """Raise before any work is done if a folder of these files cannot be written."""
+    if path.is_dir():
+        there = (file for file in sorted(path.rglob("*")) if file.is_symlink() or file.is_file())
+        for file in (file.relative_to(path) for file in there):
+            if not force:
+                raise FileError(
+                    f"{path} is there already. Replace it with {option('force', True)}, or name "
+                    f"another folder."
+                )
+            if file not in names:
+                raise FileError(
+                    f"{path} holds {file}, which would be deleted; expected nothing but files that "
+                    f"are written anew. Delete it yourself, or name another folder."
+                )
+    elif path.exists() or is_known(path):
+        raise FileError(
+            f"{path} is the name of a file, but what becomes of several files is a folder. Name a "
+            f"folder with {option('out')}."
+        )
+    _check_parent(path)
+
+
+def check_writable(path: Path, *, force: bool) -> None:
+    """Raise before any work is done if a file cannot be written."""
+    if path.is_dir():
+        raise FileError(f"{path} is a folder; expected the name of a file to write.")
+    if path.parent.is_dir() and path.exists() and not force:
+        raise FileError(
+            f"{path} is there already. Replace it with {option('force', True)}, or name another "
+            f"file."
+        )
+    _check_parent(path)
+
+
+def _check_parent(path: Path) -> None:
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise FileError(
+            f"cannot write {path}: the folder may not be written to. Name another with "
+            f"{option('out')}."
+        )

@@ -1,0 +1,90 @@
+"""Types for the columns of a text file that is written in a format that has types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueline.files._arrays import text
+from trueline.files._errors import pyarrow
+
+# A number such as 007 is a name, and would lose its zeros.
+_WHOLE = r"^(-?(0|[1-9]\d*))?$"
+_PADDED = r"^-?0\d"
+
+
+class ColumnTypes:
+    """Guesses that hold: whole numbers, numbers or text, widened where a later row asks for it."""
+
+    def __init__(self) -> None:
+        self._types: dict[str, Any] = {}
+
+    def convert(self, table: Any) -> Any:
+        """Return the table with its text columns typed.
+
+        Raises
+        ------
+        WiderTypeError
+            If rows before these were given a type that these do not have.
+        """
+        pa = pyarrow()
+        columns = []
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if not pa.types.is_string(column.type):
+                columns.append(column)
+                continue
+            first = name not in self._types
+            wanted = self._types.get(name, _STEPS[0])
+            while not _fits(column, wanted):
+                wanted = _STEPS[_STEPS.index(wanted) + 1]
+            widened = not first and wanted != self._types[name]
+            self._types[name] = wanted
+            if widened:
+                raise WiderTypeError(name)
+            columns.append(_cast(column, wanted))
+        return pa.table(columns, names=table.column_names)
+
+
+def as_typed(column: Any) -> Any:
+    """Return a whole column, numbers and times as such if it is text that holds nothing else."""
+    if not pyarrow().types.is_string(column.type):
+        return column
+    for wanted in (*_STEPS[:-1], "timestamp[us]"):
+        if _fits(column, wanted):
+            return _cast(column, wanted)
+    return column
+
+
+class WiderTypeError(Exception):
+    """A column needs a wider type than its first rows did: start again, the type is noted."""
+
+
+_STEPS = ("int64", "float64", "string")
+
+
+def _fits(column: Any, wanted: str) -> bool:
+    import pyarrow.compute as pc
+
+    if wanted == "string":
+        return True
+    if wanted == "int64" and not pc.all(pc.match_substring_regex(column, _WHOLE)).as_py():
+        return False
+    if pc.any(pc.match_substring_regex(column, _PADDED)).as_py():
+        return False
+    try:
+        _cast(column, wanted)
+    except pyarrow().ArrowInvalid:
+        return False
+    return True
+
+
+def _cast(column: Any, wanted: str) -> Any:
+    """Empty cells are missing numbers."""
+    import pyarrow.compute as pc
+
+    pa = pyarrow()
+    if wanted == "string":
+        return column
+    empty = pc.equal(column, text(""))
+    if pc.any(empty).as_py():
+        column = pc.if_else(empty, pa.nulls(1, pa.string())[0], column)
+    return column.cast(wanted)

@@ -1,0 +1,1 @@
+"""A fully convolutional DenseNet with dropout: a forecast per pixel."""

@@ -1,0 +1,181 @@
+"""Images and their depths, checked at the public edge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import FloatArray
+from trueline.models._recipe import Standardiser
+from trueline.models.densenet._plan import CHANNELS, Plan
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What a network is trained on. Depths that are not valid are 0, whatever they were."""
+
+    images: NDArray[Any]  # (n, h, w, 3), uint8 or float32 in [0, 1]
+    depth: NDArray[np.float32]  # (n, h, w)
+    valid: NDArray[np.bool_]  # (n, h, w)
+
+    def __len__(self) -> int:
+        """Return the number of images."""
+        return len(self.images)
+
+    def sum(self) -> str:
+        """SHA-256 of all that training reads."""
+        digest = hashlib.sha256(f"{self.images.dtype} {self.images.shape}".encode())
+        for part in (self.images, self.depth, self.valid):
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.hexdigest()
+
+    def standardiser(self) -> Standardiser:
+        """Maps of colours, each over all pixels, and of depth, over the valid ones."""
+        depth = self.depth[self.valid].astype(np.float64)
+        of_depth = Standardiser.fit(np.empty((len(depth), 0)), depth, np.ones(len(depth)))
+        # An image at a time: all of them in float64 would be eight times the bytes they are.
+        pairs = [_colours(image) for image in self.images]
+        mean = np.mean([m for m, _ in pairs], axis=0)
+        var = np.maximum(np.mean([s for _, s in pairs], axis=0) - np.square(mean), 0.0)
+        # Below a shade of 8 bits a colour is constant but for rounding.
+        scale = np.where(var > 256.0**-4, np.sqrt(var), 1.0)
+        return replace(of_depth, x_mean=mean, x_scale=scale)
+
+
+def _colours(image: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+    """Means of the colours of an image, and of their squares."""
+    x = unit_interval(image)
+    return x.mean(axis=(0, 1)), np.square(x).mean(axis=(0, 1))
+
+
+def unit_interval(images: NDArray[Any]) -> FloatArray:
+    """Colours as numbers from 0 to 1."""
+    x: FloatArray = images.astype(np.float64)
+    return x / 255.0 if images.dtype == np.uint8 else x
+
+
+def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
+    """Check images, (n, h, w, 3); bytes stay bytes, all else becomes float32."""
+    try:
+        a = np.asarray(images)
+    except ValueError as error:  # which numpy says of a list of several sizes
+        raise ValueError(
+            "images are of several sizes; expected one, (n, h, w, 3). Resize or crop them, or fit "
+            "on those of one size."
+        ) from error
+    if a.ndim != 4 or a.shape[-1] != CHANNELS:
+        hint = ""
+        if a.ndim == 3 and a.shape[-1] == CHANNELS:
+            hint = " One image is images[None]."
+        elif a.ndim == 4 and a.shape[1] == CHANNELS:
+            hint = " Channels are first: pass images.transpose(0, 2, 3, 1)."
+        elif a.ndim == 4 and a.shape[-1] == CHANNELS + 1:
+            hint = " Leave the fourth channel out: images[..., :3]."
+        elif a.ndim == 3 or (a.ndim == 4 and a.shape[-1] == 1):
+            hint = " Show grey images in three channels: np.repeat(grey, 3, axis=-1)."
+        raise ValueError(
+            f"images have shape {a.shape}; expected (n, h, w, {CHANNELS}): red, green and blue "
+            f"last.{hint}"
+        )
+    if len(a) == 0:
+        raise ValueError("images are empty; expected at least one.")
+    least = 2 * plan.multiple
+    if min(a.shape[1:3]) < least:
+        raise ValueError(
+            f"images are {a.shape[1]} x {a.shape[2]}, too small to be halved {plan.n_pools} times; "
+            f"expected {least} x {least} or more. Give larger images, or fewer blocks in layers."
+        )
+    if a.dtype == np.uint8:
+        return a
+    if a.dtype.kind != "f":
+        raise TypeError(
+            f"images have dtype {a.dtype}; expected uint8, or floats from 0 to 1. Convert them."
+        )
+    # NaN fails both.
+    if not (a.min() >= 0.0 and a.max() <= 1.0):
+        raise ValueError(
+            f"images hold floats from {a.min():g} to {a.max():g}; expected 0 to 1. Divide by 255, "
+            f"give uint8, or mend what is NaN."
+        )
+    return a.astype(np.float32)
+
+
+def check_pictures(
+    images: Any, depth: ArrayLike | None, mask: ArrayLike | None, plan: Plan
+) -> Pictures:
+    """Check what `fit` was given: arrays, or without depth an iterable of batches of them."""
+    if depth is not None:
+        return _arrays(images, depth, mask, plan)
+    if mask is not None or isinstance(images, np.ndarray) or not isinstance(images, Iterable):
+        raise ValueError(
+            "depth is missing; expected fit(images, depth, mask=None), or fit(batches) with an "
+            "iterable of (images, depth) or (images, depth, mask)."
+        )
+    parts = []
+    for i, batch in enumerate(images):
+        if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
+            raise ValueError(
+                f"batch {i} is no (images, depth) or (images, depth, mask); expected a tuple of "
+                f"two or three arrays."
+            )
+        parts.append(_arrays(batch[0], batch[1], batch[2] if len(batch) == 3 else None, plan))
+    if not parts:
+        raise ValueError("there are no batches; expected at least one.")
+    kinds = sorted({f"{p.images.shape[1:3]} {p.images.dtype}" for p in parts})
+    if len(kinds) > 1:
+        raise ValueError(f"batches hold images of {kinds}; expected one size and one dtype.")
+    return Pictures(
+        np.concatenate([p.images for p in parts]),
+        np.concatenate([p.depth for p in parts]),
+        np.concatenate([p.valid for p in parts]),
+    )
+
+
+def _arrays(images: ArrayLike, depth: ArrayLike, mask: ArrayLike | None, plan: Plan) -> Pictures:
+    a = check_images(images, plan)
+    d = np.asarray(depth)
+    if d.shape != a.shape[:3]:
+        raise ValueError(
+            f"depth has shape {d.shape} and images {a.shape}; expected {a.shape[:3]}, one depth a "
+            f"pixel. {_mend_depth(d.shape, a.shape)}"
+        )
+    if d.dtype.kind not in "fiu":
+        raise TypeError(f"depth has dtype {d.dtype}; expected numbers.")
+    d = d.astype(np.float32)
+    valid = _valid(mask, d)
+    bad = valid & ~np.isfinite(d)
+    if bad.any():
+        spot = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"depth{list(spot)} is {d[spot]} ({int(bad.sum())} of {d.size} pixels are not "
+            f"finite); expected finite numbers wherever the mask is True. Leave them out with "
+            f"mask=np.isfinite(depth)."
+        )
+    return Pictures(a, np.where(valid, d, np.float32(0.0)), valid)
+
+
+def _mend_depth(depth: tuple[int, ...], images: tuple[int, ...]) -> str:
+    if depth == (*images[:3], 1):
+        return "Pass depth[..., 0]."
+    if len(depth) == 3 and depth[1:] == images[1:3]:
+        return "Leave out the images, or the depths, that have no counterpart."
+    return "Resize images to the grid of the depths."
+
+
+def _valid(mask: ArrayLike | None, depth: NDArray[np.float32]) -> NDArray[np.bool_]:
+    if mask is None:
+        return np.ones(depth.shape, dtype=bool)
+    valid = np.asarray(mask)
+    if valid.shape != depth.shape or valid.dtype != np.bool_:
+        raise ValueError(
+            f"mask has shape {valid.shape} and dtype {valid.dtype}; expected booleans of shape "
+            f"{depth.shape}, True where the depth is valid. Convert it: mask.astype(bool)."
+        )
+    if not valid.any():
+        raise ValueError("mask is False at every pixel; expected at least one valid depth.")
+    return valid

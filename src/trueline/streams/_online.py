@@ -1,0 +1,454 @@
+"""A recalibrator for streams."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray, NotFittedError
+from trueline.distributions import Distribution
+from trueline.laws import ScoreLaw
+from trueline.recalibration._abstract import Pooled, Recalibrator, check_kind, warn_if_weak
+from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._scores import Scores, finite_scores, score_rows
+from trueline.recalibration._state import State
+from trueline.streams._drift import Alarm, Drift
+from trueline.streams._levels import Reach, follow
+from trueline.streams._memory import HALF_LIVES, Everything, Memory, Recent
+
+# In adaptive mode the map behind the levels is made anew once this share of its rows is new.
+_RENEWED = 0.05
+_MOST_ROWS = 10**9
+
+
+class Online(Recalibrator):
+    """A recalibrator for streams: ``update`` with outcomes as they come, ``transform`` any time.
+
+    It remembers all rows, or the last ones (`window`), or all with weights that fade
+    (`half_life`). The map is that of a fit on what it remembers. Adding a row costs the
+    logarithm of what is remembered at most, and memory stays within a bound however long the
+    stream: `window` rows, 20 half-lives (the older rows, which weigh a millionth of all, are
+    dropped), or without either 2^20 distinct scores, from which on scores are rounded by a share
+    of at most 2^-17 of themselves.
+
+    **Adaptive mode.** With `coverage` the two levels that bound the central interval of that
+    coverage are followed row by row: a row that falls outside widens it, a row inside narrows
+    it. Then the interval of `coverage` covers that share of rows in the long run *whatever the
+    stream does*; no row need resemble any other. For any T rows after the first update,
+
+        share missed <= (1 - c) + ((1 - c) / rate + 2 K + 1 + c) / T,
+
+    where c is the coverage and K = log2(2 B / d), for scores and medians of the map within B of
+    zero and distances of the map's median from its extreme quantiles above d. Neither need be
+    known, and float64 keeps K below 2100. Rounding apart, this is for rows judged one by one, each
+    by the levels before it. In an ``update`` with several rows they are taken in order, though
+    the forecasts of all were issued with the levels before the first: where the bound is to hold
+    for what was issued, update after every row. The map behind the levels is made anew when 5% of
+    its rows are new. Other levels are warped in proportion, and a map that was smooth becomes
+    piecewise linear. The proof is in the module ``_online_levels``.
+
+    **Drift alarm.** ``drift_`` tells whether the last whole block of `alarm_rows` rows lies where
+    earlier rows lay: whether its PIT values, by the empirical map of rows remembered when the
+    block began, leave the band of uniform ones. Each block is tested once. If rows are
+    exchangeable, so that nothing drifts, a block gives a false alarm with a probability of at most
+    `alarm_rate`; among k blocks expect up to k times as many.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator, optional
+        The kind of map, by default `Isotonic`.
+    window : int, optional
+        Remember the last so many rows only.
+    half_life : float, optional
+        Halve the weight of a row whenever so many more have come; at least 1.
+    coverage : float, optional
+        Coverage of the interval to be guaranteed; None for no adaptive mode.
+    rate : float, default 0.01
+        Step of the levels in adaptive mode. Larger steps follow changes faster and fluctuate more.
+    alarm_rows : int, default 500
+        Rows in a block of the drift alarm.
+    alarm_rate : float, default 0.001
+        Largest probability of a false alarm, a block.
+
+    Attributes
+    ----------
+    rows_seen_ : int
+        Rows so far. Rows of weight 0 do not count, nor do they age others.
+    scores_ : Scores
+        The remembered scores, sorted.
+    law_ : ScoreLaw
+        The law of the score; the map R is its CDF.
+    levels_ : (float, float) or None
+        In adaptive mode, the levels at which the map is read for the ends of the interval. Below 0
+        and above 1 the distance from the median doubles with each `rate`.
+    drift_ : Drift
+        What the alarm says: ``alarm``, ``p_value``, ``statistic``, ``blocks``, ``alarms``.
+
+    References
+    ----------
+    Gibbs and Candes, "Adaptive conformal inference under distribution shift", NeurIPS 2021.
+    Kuleshov and Ermon, "Estimating uncertainty online against an adversary", AAAI 2017.
+
+    Examples
+    --------
+    The noise doubles halfway. A map of the first half covers too little from then on:
+
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=4000) * np.repeat([1.0, 2.0], 2000)
+    >>> F = tl.Normal(np.zeros(4000), 1.0)
+    >>> static = tl.Isotonic().fit(y[:2000], F[:2000])
+    >>> online = tl.Online(coverage=0.9).fit(y[:2000], F[:2000])
+    >>> held = []
+    >>> for t in range(2000, 4000):
+    ...     lower, upper = online.transform(F[[t]]).interval(0.9)
+    ...     held.append(lower[0] <= y[t] <= upper[0])
+    ...     _ = online.update(y[t], F[[t]])
+    >>> print(f"{tl.coverage(y[2000:], static.transform(F[2000:]), 0.9):.2f} {np.mean(held):.2f}")
+    0.58 0.90
+    >>> online.drift_.alarm
+    True
+    """
+
+    _memory: Memory
+
+    _state_fields = frozenset({"memory", "levels", "map", "map_rows", "alarm"})
+
+    def __init__(
+        self,
+        recalibrator: Pooled | None = None,
+        *,
+        window: int | None = None,
+        half_life: float | None = None,
+        coverage: float | None = None,
+        rate: float = 0.01,
+        alarm_rows: int = 500,
+        alarm_rate: float = 0.001,
+    ) -> None:
+        self.recalibrator = recalibrator
+        self.window = window
+        self.half_life = half_life
+        self.coverage = coverage
+        self.rate = rate
+        self.alarm_rows = alarm_rows
+        self.alarm_rate = alarm_rate
+
+    # ---- parameters ------------------------------------------------------------------
+
+    def _check_params(self) -> None:
+        if self.recalibrator is not None and not isinstance(self.recalibrator, Pooled):
+            raise ValueError(
+                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, Beta, Scaling "
+                f"or Auto."
+            )
+        self._inner()._check_params()
+        if self.window is not None and self.half_life is not None:
+            raise ValueError(
+                f"window is {self.window!r} and half_life is {self.half_life!r}; expected one of "
+                f"the two. Drop the one that you can do without."
+            )
+        if self.window is not None and not _is_rows(self.window, 1):
+            raise ValueError(
+                f"window is {self.window!r}; expected a number of rows of 1 or more, or None for "
+                f"all."
+            )
+        h = self.half_life
+        if h is not None and not (_is_number(h) and 1 <= h <= _MOST_ROWS):
+            raise ValueError(
+                f"half_life is {h!r}; expected a number of rows of 1 or more, or None for no "
+                f"fading."
+            )
+        c = self.coverage
+        if c is not None and not (_is_number(c) and 0 < c < 1):
+            raise ValueError(
+                f"coverage is {c!r}; expected a number in (0, 1), or None for no adaptive mode."
+            )
+        for name, value in (("rate", self.rate), ("alarm_rate", self.alarm_rate)):
+            if not (_is_number(value) and 0 < value < 1):
+                raise ValueError(f"{name} is {value!r}; expected a number in (0, 1).")
+        if not _is_rows(self.alarm_rows, 10):
+            raise ValueError(
+                f"alarm_rows is {self.alarm_rows!r}; expected a number of rows of 10 or more."
+            )
+
+    def _inner(self) -> Pooled:
+        return Isotonic() if self.recalibrator is None else self.recalibrator
+
+    def _central(self) -> tuple[float, float] | None:
+        """Levels of the ends of the interval, as `Distribution.interval` has them."""
+        if self.coverage is None:
+            return None
+        lower = 0.5 * (1.0 - float(self.coverage))
+        return lower, 1.0 - lower
+
+    # ---- learning --------------------------------------------------------------------
+
+    def fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Forget everything and learn from these rows, the oldest first.
+
+        Parameters
+        ----------
+        y : (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts, by a model that was not trained on these rows.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows in the map; of 0, as none.
+        groups : None
+            For `Grouped` only.
+
+        Returns
+        -------
+        self
+        """
+        self._refuse_groups(groups)
+        self._check_params()
+        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        self._begin(dist.score_kind)
+        self._learn(s, w)
+        warn_if_weak(self.scores_, min(len(s), self._memory.rows))
+        return self
+
+    def update(
+        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more row, or several, the oldest first.
+
+        Parameters
+        ----------
+        y : float or (n,) array-like
+            Outcomes, finite.
+        dist : Distribution of n rows
+            Their forecasts as the model made them, before ``transform``, of the same kind each
+            time.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows in the map; of 0, as none.
+
+        Returns
+        -------
+        self
+            If something is wrong with the rows it is as it was before.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Online(window=3)
+        >>> for y in (5.0, 1.0, 2.0, 3.0):
+        ...     _ = R.update(y, tl.Point(0.0))
+        >>> R.transform(tl.Point(10.0)).median(), R.rows_seen_
+        (array([12.]), 4)
+        """
+        fitted = self._is_fitted()
+        if fitted:
+            check_kind(self, self._memory.kind, dist)
+            self._check_unchanged()
+        else:
+            self._check_params()
+        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        if not fitted:
+            self._begin(dist.score_kind)
+        self._learn(s, w)
+        return self
+
+    def partial_fit(
+        self,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from more rows: ``update`` by the name that scikit-learn has for it."""
+        self._refuse_groups(groups)
+        return self.update(y, dist, sample_weight)
+
+    def _refuse_groups(self, groups: ArrayLike | None) -> None:
+        if groups is not None:
+            raise ValueError(
+                "Online has one map for all rows and takes no groups. Keep one Online a group."
+            )
+
+    def _params(self) -> tuple[object, ...]:
+        memory = self.window, self.half_life, self.coverage
+        return self.recalibrator, *memory, self.rate, self.alarm_rows, self.alarm_rate
+
+    def _check_unchanged(self) -> None:
+        if self._made_by != self._params():
+            raise ValueError(
+                "a parameter was changed after the first rows; expected them to stay. Start afresh "
+                "with fit(y, dist)."
+            )
+
+    def _begin(self, kind: str) -> None:
+        self._made_by = self._params()
+        if self.window is not None:
+            self._memory = Recent(kind, int(self.window), None)
+        elif self.half_life is not None:
+            h = float(self.half_life)
+            self._memory = Recent(kind, math.ceil(HALF_LIVES * h), h)
+        else:
+            self._memory = Everything(State(kind))
+        self._alarm = Alarm(int(self.alarm_rows), float(self.alarm_rate))
+        self._levels = self._central()
+        self._forget_results()
+        self._renew_map()
+
+    def _learn(self, s: FloatArray, w: FloatArray | None) -> None:
+        memory = self._memory
+        central = self._central()
+        if memory.seen:
+            if central is not None and self._levels is not None:
+                self._levels = follow(self._reach(), central, self._levels, s)
+            self._alarm.look(s, w, memory)
+        memory.add(s, w)
+        self._forget_results()
+        if central is not None and memory.seen - self._map_seen >= _RENEWED * memory.rows:
+            self._renew_map()
+
+    def _forget_results(self) -> None:
+        self._sorted: Scores | None = None
+        self._law_now: ScoreLaw | None = None
+
+    # ---- the map ---------------------------------------------------------------------
+
+    def _renew_map(self) -> None:
+        """Have the levels' map made from the memory, when it is next needed."""
+        self._map: Scores | None = None
+        self._map_reach: Reach | None = None
+        self._map_seen = self._memory.seen
+
+    def _reach(self) -> Reach:
+        """The quantiles that the levels are read off."""
+        if self._map is None:
+            self._map = self.scores_
+        if self._map_reach is None:
+            tail = 0.5 * (1.0 - float(self.coverage or 0.0))
+            self._map_reach = Reach(self._inner()._law(self._map), float(self.rate), tail)
+        return self._map_reach
+
+    @property
+    def scores_(self) -> Scores:
+        """The remembered scores, sorted."""
+        self._check_fitted()
+        if self._sorted is None:
+            self._sorted = self._memory.scores()
+        return self._sorted
+
+    @property
+    def law_(self) -> ScoreLaw:
+        """The law of the score: R is its CDF."""
+        self._check_fitted()
+        if self._law_now is None:
+            central = self._central()
+            if central is None or self._levels is None:
+                self._law_now = self._inner()._law(self.scores_)
+            else:
+                self._law_now = self._reach().warped(central, self._levels)
+        return self._law_now
+
+    @property
+    def rows_seen_(self) -> int:
+        """Rows so far."""
+        self._check_fitted()
+        return self._memory.seen
+
+    @property
+    def levels_(self) -> tuple[float, float] | None:
+        """In adaptive mode, the levels at which the map is read for the ends of the interval."""
+        self._check_fitted()
+        return self._levels
+
+    @property
+    def drift_(self) -> Drift:
+        """Whether the last whole block of rows lies where earlier rows lay."""
+        self._check_fitted()
+        return self._alarm.drift
+
+    @property
+    def compression_error_(self) -> float:
+        """0: nothing is compressed. Without a window or half-life scores may be rounded."""
+        return self.scores_.error
+
+    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+        """Return the recalibrated forecasts, by the map of the rows so far.
+
+        Parameters
+        ----------
+        dist : Distribution
+            Forecasts of the kind that was learned from.
+        groups : None
+            For `Grouped` only.
+
+        Returns
+        -------
+        Distribution
+        """
+        self._check_fitted()
+        self._refuse_groups(groups)
+        check_kind(self, self._memory.kind, dist)
+        return dist._recalibrate(self.law_)
+
+    # ---- manners ---------------------------------------------------------------------
+
+    def merge(self, other: Self) -> Self:
+        """Raise: what an `Online` remembers depends on the order of rows, and two have none.
+
+        Maps of the same rows without an order merge: those of `Isotonic` and others.
+        """
+        raise self._refusal(
+            "merge",
+            "what it remembers, its levels and its alarm depend on the order of rows, which two "
+            "streams do not have. Merge maps of the same rows instead: those of Isotonic, fitted "
+            "or by partial_fit, are the same in any order",
+        )
+
+    def compress(self, max_knots: int) -> Self:
+        """Raise: its memory is bounded already, by `window` or `half_life` to any size.
+
+        What it knows now compresses as a map that learns no more: ``Isotonic().fit(...)``.
+        """
+        raise self._refusal(
+            "compress",
+            "it needs its rows to go on. A window or a half_life keeps fewer of them; fit "
+            "Isotonic for a map that learns no more, and compress that",
+        )
+
+    def _is_fitted(self) -> bool:
+        return hasattr(self, "_memory")
+
+    def _not_fitted(self) -> NotFittedError:
+        return NotFittedError(
+            "Online has seen no rows: call update(y, dist) or fit(y, dist) first."
+        )
+
+    def _settle(self) -> None:
+        if self._is_fitted():
+            _ = self.law_
+
+    def _state(self) -> dict[str, Any]:
+        from trueline.streams._json import online_to_json
+
+        return online_to_json(self)
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        from trueline.streams._json import online_from_json
+
+        online_from_json(self, state)
+
+
+def _is_number(x: object) -> bool:
+    return isinstance(x, int | float | np.integer | np.floating) and not isinstance(x, bool)
+
+
+def _is_rows(x: object, least: int) -> bool:
+    whole = isinstance(x, int | np.integer) and not isinstance(x, bool)
+    return whole and least <= x <= _MOST_ROWS  # type: ignore[operator]  # it is an integer

@@ -1,0 +1,243 @@
+"""Maps fitted on files are those fitted in Python."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import trueline as tl
+from tests.files.cases import ENDINGS, make_case
+from trueline.files import Columns, FileError, _fitting, _groups, fit_file
+from trueline.recalibration import _scores
+
+METHODS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.usefixtures("small_chunks")
+def test_the_map_of_a_file_is_that_of_its_rows(case, ending, tmp_path):
+    file = case.write(tmp_path / f"past{ending}")
+    assert fit_file(file).to_json() == tl.Isotonic().fit(case.y, case.dist).to_json()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=repr)
+def test_with_every_recalibrator(normal, method, tmp_path):
+    file = normal.write(tmp_path / "past.parquet")
+    expected = method._unfitted_copy().fit(normal.y, normal.dist)
+    assert fit_file(file, method).to_json() == expected.to_json()
+    assert not method._is_fitted()
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_with_weights(case, tmp_path):
+    file = case.write(tmp_path / "past.csv")
+    expected = tl.Isotonic().fit(case.y, case.dist, case.weight)
+    assert fit_file(file, columns=Columns(weight="weight")).to_json() == expected.to_json()
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.usefixtures("small_chunks")
+def test_with_groups(case, weighted, tmp_path):
+    file = case.write(tmp_path / "past.csv")
+    weight = case.weight if weighted else None
+    expected = tl.Grouped().fit(case.y, case.dist, weight, case.groups)
+    columns = Columns(group="region", weight="weight" if weighted else None)
+    assert fit_file(file, columns=columns).to_json() == expected.to_json()
+
+
+def test_groups_that_are_numbers(tmp_path):
+    case = make_case("normal", n=400)
+    groups = np.arange(400) % 3
+    table = case.table.set_column(
+        case.table.column_names.index("region"), "region", pa.array(groups)
+    )
+    case.table = table
+    file = case.write(tmp_path / "past.parquet")
+    R = fit_file(file, columns=Columns(group="region"))
+    assert R.groups_ == [0, 1, 2]
+    assert R.to_json() == tl.Grouped().fit(case.y, case.dist, groups=groups).to_json()
+
+
+def test_many_scores_are_compressed_as_in_python(normal, tmp_path):
+    file = normal.write(tmp_path / "past.csv")
+    R = fit_file(file, max_knots=500)
+    assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).compress(500).to_json()
+
+
+def test_groups_keep_their_scores_however_many_there_are(monkeypatch, tmp_path):
+    monkeypatch.setattr(_fitting, "_KNOTS", 3000)
+    case = make_case("normal", n=12_000)
+    file = case.write(tmp_path / "past.parquet")
+    groups = np.arange(12_000) % 24  # of 500 rows
+    names = case.table.column_names
+    case.table = case.table.set_column(names.index("region"), "region", pa.array(groups))
+    many = case.write(tmp_path / "many.parquet")
+    columns = Columns(group="region")
+    R = fit_file(many, columns=columns)
+    assert R.compression_error_ == 0
+    assert R.to_json() == tl.Grouped().fit(case.y, case.dist, groups=groups).to_json()
+    # Few groups share what all may hold together; the pooled map has its own.
+    few = fit_file(file, columns=columns)
+    assert [len(scores.values) for scores in few._group_scores.values()] == [1000] * 3
+    assert few.compression_error_ < 2 / 1000
+    assert len(few.scores_.values) == 12_000
+    fewer = fit_file(file, columns=columns, max_knots=700)
+    assert [len(scores.values) for scores in fewer._group_scores.values()] == [700] * 3
+    assert len(fewer.scores_.values) == 700
+
+
+@pytest.mark.parametrize(
+    "sizes, whole, share",
+    [
+        ([5, 5, 5], 15, 5),
+        ([5, 5, 6], 15, 5),
+        ([1, 2, 30], 20, 17),
+        ([30, 1, 30], 21, 10),
+        ([7], 3, 3),
+        ([4, 4], 100, 4),
+    ],
+)
+def test_small_groups_leave_what_they_do_not_need(sizes, whole, share):
+    assert _fitting._share(sizes, whole) == share
+    assert sum(min(size, share) for size in sizes) <= whole
+
+
+def test_a_number_of_knots_that_is_none(normal, tmp_path):
+    file = normal.write(tmp_path / "past.csv")
+    with pytest.raises(ValueError, match="max_knots is 1; expected an integer of 2 or more"):
+        fit_file(file, max_knots=1)
+
+
+@pytest.fixture
+def small_states(monkeypatch):
+    """Few rows are held as they are, and scores are rounded from a thousand on."""
+    monkeypatch.setattr(_fitting, "LIMIT", 1000)
+    monkeypatch.setattr(_fitting, "_ROWS", 2048)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_scores_that_are_too_many_are_those_of_partial_fit(weighted, tmp_path):
+    case = make_case("normal", n=20_000)
+    file = case.write(tmp_path / "past.parquet")
+    R = fit_file(file, columns=Columns(weight="weight" if weighted else None))
+    w = case.weight if weighted else np.ones(20_000)
+    scores = case.dist.score(case.y)
+    expected = _scores.Exact("standardised", *_sorted(scores, w)).round()
+    assert R.scores_.rounded
+    np.testing.assert_array_equal(R.scores_.values, expected.values)
+    np.testing.assert_array_equal(R.scores_.cumulative()[1], expected.cumulative()[1])
+    assert R.compression_error_ == 0
+
+
+def _sorted(scores, w):
+    order = np.argsort(scores[w > 0])
+    return scores[w > 0][order], w[w > 0][order]
+
+
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
+    y = np.random.default_rng(0).normal(size=9000)
+    y[[5, 4000, 8000]] = [-1.7976e308, 1.7976e308, 1.7976931348623157e308]
+    file = tmp_path / "past.parquet"
+    parquet.write_table(pa.table({"y": y, "mean": np.zeros(9000)}), file)
+    values = fit_file(file).scores_.values
+    assert np.isfinite(values).all()
+    expected = _scores.round_scores(y[[5, 4000, 8000]])
+    np.testing.assert_array_equal(values[[0, -2, -1]], expected)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_many_groups_stay_within_the_stated_bound(weighted, monkeypatch, tmp_path):
+    monkeypatch.setattr(_fitting, "_HELD", 3000)
+    monkeypatch.setattr(_fitting, "_KNOTS", 1500)
+    case = make_case("normal", n=20_000)
+    file = case.write(tmp_path / "past.parquet")
+    R = fit_file(file, columns=Columns(group="region", weight="weight" if weighted else None))
+    w = case.weight if weighted else np.ones(20_000)
+    assert R.scores_.error == 0  # all rows together are counted, not compressed
+    assert R.scores_.total == w.sum()
+    assert R.groups_ == ["a,b", "north", "south"]
+    assert 0 < R.compression_error_ < 0.02
+    for name, found in R._group_scores.items():
+        scores, weight = _sorted(case.dist.score(case.y), np.where(case.groups == name, w, 0.0))
+        assert found.total == weight.sum()
+        reached = found.at(scores)[1] / found.total
+        # A score that was rounded up has its own weight above it.
+        bound = found.error + weight.max() / found.total
+        np.testing.assert_allclose(reached, np.cumsum(weight) / found.total, rtol=0, atol=bound)
+
+
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_discrete_scores_stay_exact_however_many_rows(tmp_path):
+    y = np.random.default_rng(0).integers(0, 50, size=9000).astype(float)
+    path = tmp_path / "past.csv"
+    path.write_text("y,mean\n" + "".join(f"{value},10\n" for value in y))
+    expected = tl.Isotonic()
+    with pytest.warns(tl.CalibrationWarning, match="only 50 distinct scores"):
+        expected.fit(y, tl.Point(np.full(9000, 10.0)))
+    with pytest.warns(tl.CalibrationWarning, match="only 50 distinct scores") as caught:
+        R = fit_file(path)
+    assert len(caught) == 1
+    assert R.compression_error_ == 0
+    assert R.to_json() == expected.to_json()
+
+
+@pytest.mark.usefixtures("small_chunks", "small_states")
+def test_rows_without_weight_may_fill_whole_parts(tmp_path):
+    y = np.random.default_rng(0).normal(size=6000)
+    path = tmp_path / "past.csv"
+    rows = (f"{value},0,1,{0 if i < 5000 else 1}\n" for i, value in enumerate(y))
+    path.write_text("y,mean,std,w\n" + "".join(rows))
+    R = fit_file(path, columns=Columns(weight="w"))
+    np.testing.assert_array_equal(R.scores_.values, np.sort(y[5000:]))
+
+
+def test_the_share_read_grows_to_the_whole(case, tmp_path):
+    for ending in ENDINGS:
+        told: list[tuple[int, float]] = []
+        file = case.write(tmp_path / f"past{ending}")
+        fit_file(file, progress=lambda rows, share: told.append((rows, share)))  # noqa: B023
+        assert told[-1] == (5000, 1.0)
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_progress_is_told_of_every_chunk(normal, tmp_path):
+    told: list[tuple[int, float]] = []
+    fit_file(normal.write(tmp_path / "past.parquet"), progress=lambda *so_far: told.append(so_far))
+    assert [rows for rows, _ in told] == [1024, 2048, 3072, 4096, 5000]
+    np.testing.assert_allclose(
+        [share for _, share in told], np.array([rows for rows, _ in told]) / 5000
+    )
+
+
+def test_a_score_beyond_numbers_names_its_row(tmp_path):
+    path = tmp_path / "past.csv"
+    path.write_text("y,mean,std\n1,2,3\n1e300,0,1e-300\n")
+    with pytest.raises(FileError) as caught:
+        fit_file(path)
+    assert str(caught.value) == (
+        f"{path}, line 3: the outcome lies further from its forecast than float64 can count in "
+        f"units of the forecast's scale. Check for a scale that is almost 0."
+    )
+
+
+@pytest.mark.parametrize(
+    "recalibrator, columns, message",
+    [
+        (tl.Conditional(), {}, "is learned from features and cannot be fitted on a file"),
+        (tl.Grouped(), {}, "needs the column of the groups. Name it with Columns(group=...)."),
+        (tl.Beta(), {"group": "region"}, "expected Grouped(Beta())."),
+        (None, {"group": "id"}, "Is it a name of each row rather than of a group?"),
+    ],
+    ids=["features", "no groups", "groups", "too many groups"],
+)
+def test_what_cannot_be_fitted_on_a_file(
+    normal, recalibrator, columns, message, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(_groups, "MOST_GROUPS", 100)
+    file = normal.write(tmp_path / "past.csv")
+    with pytest.raises(FileError) as caught:
+        fit_file(file, recalibrator, columns=Columns(**columns))
+    assert message in str(caught.value)

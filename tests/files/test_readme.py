@@ -1,0 +1,106 @@
+"""The lines of Python in the README on streams, files, clusters and deployment run."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import trueline as tl
+from tests.clusters.clusters import absent
+from tests.clusters.test_spark import session  # noqa: F401  # a fixture
+
+README = Path(__file__).parents[2] / "README.md"
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.xdist_group("clusters"),
+]
+
+
+def block(word):
+    """The one block of Python that holds a word; those with prompts are doctests."""
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    (found,) = [text for text in blocks if word in text and not text.startswith(">>>")]
+    return found
+
+
+def run(word, folder, **names):
+    # Where a JVM was started before, it looks for files there.
+    text = re.sub(r'"([\w-]+/)"', lambda path: repr(f"{folder}/{path[1]}"), block(word))
+    exec(compile(text, f"README.md ({word})", "exec"), names)
+    return names
+
+
+def forecasts(seed, n=3000):
+    """Forecasts whose standard deviation should be four times as large."""
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(size=n)
+    columns = {"y": rng.normal(mean, 2.0), "mean": mean, "std": np.full(n, 0.5)}
+    return pa.table(columns | {"region": rng.choice(["north", "south"], n), "n": np.ones(n)})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for seed, name in enumerate(["past", "new"]):
+        (tmp_path / name).mkdir()
+        for i in range(2):
+            parquet.write_table(forecasts(2 * seed + i), tmp_path / name / f"{i}.parquet")
+    return tmp_path
+
+
+def covered(path, lower="lower_0.9", upper="upper_0.9"):
+    table = parquet.read_table(path, partitioning=None)
+    y, low, high = (table[name].to_numpy() for name in ("y", lower, upper))
+    assert y.size == 6000
+    return ((low <= y) & (y <= high)).mean()
+
+
+def test_a_stream(folder):
+    rows = forecasts(0, n=400)
+    y, mean = (rows[name].to_numpy() for name in ("y", "mean"))
+    stream = list(zip(mean, y, strict=True))[100:]
+    F = tl.Normal(mean[:100], 0.5)
+    run("tl.Online(coverage", folder, stream=stream[:150], y=y[:100], F=F)
+    found = run("tl.Online(coverage", folder, stream=stream[150:], y=None, F=None)
+    assert found["R"].rows_seen_ == tl.load("state.json").rows_seen_ == 400
+    assert [path.name for path in folder.glob("*state*")] == ["state.json"]
+
+
+def test_folders(folder, capsys):
+    run("fit_parquet", folder)
+    # 6,000 rows calibrate and 6,000 test: the standard error is 0.0055, and this four of them.
+    assert abs(covered(folder / "calibrated") - 0.9) < 0.022
+    assert capsys.readouterr().out.startswith("GroupEvaluation(n=")
+
+
+def test_dask(folder):
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        run("tld.fit", folder)
+    assert abs(covered(folder / "calibrated-dask") - 0.9) < 0.022
+
+
+def test_spark(folder, session):  # noqa: F811
+    run("tls.fit", folder, spark=session)
+    assert abs(covered(folder / "calibrated-spark") - 0.9) < 0.022
+
+
+def test_deployment(folder):
+    try:
+        import duckdb
+        import onnxruntime
+    except ImportError as error:
+        absent(f'not installed ({error}): pip install "trueline[onnx]" duckdb')
+    R = tl.files.fit_parquet("past/")
+    run("to_onnx(", folder, R=R, duckdb=duckdb)
+    new = parquet.read_table("upper.parquet")
+    F = tl.Normal(new["mean"].to_numpy(), new["std"].to_numpy())
+    lower, upper = R.transform(F).interval(0.9)
+    np.testing.assert_allclose(new["upper"].to_numpy(), upper, rtol=1e-14)
+    rows = {"loc": F.loc.astype(np.float32), "scale": F.scale.astype(np.float32)}
+    (quantiles,) = onnxruntime.InferenceSession("map.onnx").run(None, rows)
+    np.testing.assert_allclose(quantiles, np.stack([lower, upper], axis=1), rtol=1e-5, atol=1e-6)

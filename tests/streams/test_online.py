@@ -1,0 +1,385 @@
+"""`Online`: what it remembers, what it refuses, and that a file holds all of it."""
+
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import trueline as tl
+from trueline.recalibration._state import State
+from trueline.streams._memory import HALF_LIVES, Everything, Recent
+from trueline.testing import check_recalibrator
+from trueline.testing._rows import BASES
+
+BOTH = (
+    "window is 10 and half_life is 5; expected one of the two. "
+    "Drop the one that you can do without."
+)
+QUERY = np.linspace(-6.0, 6.0, 97)[None, :]
+
+
+def stream(n, seed=0):
+    rng = np.random.default_rng(seed)
+    loc, scale = rng.normal(size=n), np.exp(0.3 * rng.normal(size=n))
+    return loc + 1.7 * scale * rng.normal(size=n), tl.Normal(loc, scale)
+
+
+def feed(online, y, dist, weight=None, sizes=(1, 7, 64, 3)):
+    """Update in batches of changing size."""
+    start = turn = 0
+    while start < len(y):
+        rows = slice(start, start + sizes[turn % len(sizes)])
+        online.update(y[rows], dist[rows], None if weight is None else weight[rows])
+        start, turn = rows.stop, turn + 1
+    return online
+
+
+def cdf(recalibrator):
+    return recalibrator.transform(tl.Normal(0.0, 1.0)).cdf(QUERY)
+
+
+# ---- the promises of every recalibrator. Merging and compressing are refused; with a window or a
+# half-life the order of rows counts, so that a window here is longer than the rows of the check.
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(
+    "online",
+    [
+        tl.Online(),
+        tl.Online(tl.Isotonic(finite_sample=False)),
+        tl.Online(window=500),
+        tl.Online(tl.Beta(), coverage=0.8),
+        tl.Online(tl.Smooth(), window=500, coverage=0.5),
+    ],
+    ids=repr,
+)
+def test_contract(online, base):
+    check_recalibrator(online, [BASES[base]], tolerance=0.0)
+
+
+# ---- equality with offline fits -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("inner", [tl.Isotonic(), tl.Smooth(), tl.Scaling()], ids=repr)
+def test_without_a_limit_it_is_the_fit_on_all_rows(inner):
+    y, dist = stream(900)
+    online = feed(tl.Online(inner), y, dist)
+    np.testing.assert_array_equal(cdf(online), cdf(inner.fit(y, dist)))
+    assert online.rows_seen_ == 900
+
+
+@pytest.mark.parametrize("window", [1, 2, 50, 300, 899, 900, 5000])
+def test_a_window_is_the_fit_on_the_last_rows(window):
+    y, dist = stream(900)
+    online = tl.Online(window=window)
+    for stop in (1, 2, 3, 60, 61, 500, 777, 778, 900):
+        seen = online.rows_seen_ if online._is_fitted() else 0
+        online.update(y[seen:stop], dist[seen:stop])
+        rows = slice(max(0, stop - window), stop)
+        offline = tl.Isotonic().fit(y[rows], dist[rows])
+        np.testing.assert_array_equal(online.scores_.values, offline.scores_.values)
+        np.testing.assert_array_equal(cdf(online), cdf(offline))
+
+
+def test_a_window_of_tied_rows_forgets_one_of_them_at_a_time():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, size=400).astype(float)
+    online = tl.Online(window=30)
+    for stop in range(1, 401):
+        online.update(y[stop - 1], tl.Point(0.0))
+        if stop % 7 == 0:
+            last = y[max(0, stop - 30) : stop]
+            values, counts = np.unique(last, return_counts=True)
+            np.testing.assert_array_equal(online.scores_.values, values)
+            np.testing.assert_array_equal(online.scores_.points()[1], counts)
+
+
+def test_a_window_keeps_weights_with_their_rows():
+    y, dist = stream(300)
+    weight = np.random.default_rng(2).integers(0, 4, size=300).astype(float)
+    online = feed(tl.Online(window=40), y, dist, weight, sizes=(20, 7, 64, 13))
+    counted = np.flatnonzero(weight)[-40:]  # rows of weight 0 are not there
+    offline = tl.Isotonic().fit(y[counted], dist[counted], weight[counted])
+    np.testing.assert_array_equal(cdf(online), cdf(offline))
+    assert online.rows_seen_ == np.count_nonzero(weight)
+
+
+@pytest.mark.parametrize("half_life", [1, 3.5, 40])
+def test_a_half_life_is_a_weighted_fit(half_life):
+    y, dist = stream(2000)
+    online = feed(tl.Online(half_life=half_life), y, dist)
+    age = np.arange(1999, -1, -1)
+    kept = age < np.ceil(HALF_LIVES * half_life)
+    offline = tl.Isotonic().fit(y[kept], dist[kept], 0.5 ** (age[kept] / half_life))
+    np.testing.assert_allclose(cdf(online), cdf(offline), rtol=0, atol=1e-14)
+    # What is dropped weighs 2^-20 of all rows, and moves the empirical CDF by no more.
+    score, weight = dist.score(y), 0.5 ** (age / half_life)
+    values, w = online.scores_.points()
+    for x in QUERY[0]:
+        found = w[values <= x].sum() / w.sum()
+        expected = weight[score <= x].sum() / weight.sum()
+        assert abs(found - expected) <= 0.5**HALF_LIVES
+
+
+def test_all_rows_are_remembered_in_bounded_memory():
+    memory = Everything(State("residual", limit=1000))
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        memory.add(1.0 + rng.random(1000) / 8, None)  # 2^13 rounded values at most
+        assert len(memory.scores().values) <= 2**13 + 1
+    assert memory.scores().total == memory.rows == 50_000
+
+
+def test_a_window_holds_no_more_than_its_rows_and_as_many_that_wait():
+    memory = Recent("residual", 3000, None)
+    rng = np.random.default_rng(4)
+    for _ in range(300):
+        memory.add(rng.normal(size=100), None)
+        assert len(memory._values) <= 3000
+        assert sum(len(s) for s, _ in memory._new) <= 6000
+    assert len(memory.scores().values) == 3000
+
+
+def test_fit_starts_afresh():
+    y, dist = stream(500)
+    options = {"window": 100, "coverage": 0.9, "alarm_rows": 20}
+    used = feed(tl.Online(**options), y, dist).fit(y[:80], dist[:80])
+    assert used.to_json() == tl.Online(**options).fit(y[:80], dist[:80]).to_json()
+
+
+def test_partial_fit_is_update():
+    y, dist = stream(100)
+    by_update, by_partial_fit = tl.Online(window=30), tl.Online(window=30)
+    for rows in (slice(0, 60), slice(60, 100)):
+        by_update.update(y[rows], dist[rows])
+        by_partial_fit.partial_fit(y[rows], dist[rows])
+    assert by_update.to_json() == by_partial_fit.to_json()
+
+
+# ---- bad input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        (
+            {"window": 0},
+            "window is 0; expected a number of rows of 1 or more, or None for all.",
+        ),
+        (
+            {"window": 2.5},
+            "window is 2.5; expected a number of rows of 1 or more, or None for all.",
+        ),
+        (
+            {"half_life": 0.5},
+            "half_life is 0.5; expected a number of rows of 1 or more, or None for no fading.",
+        ),
+        (
+            {"half_life": float("nan")},
+            "half_life is nan; expected a number of rows of 1 or more, or None for no fading.",
+        ),
+        (
+            {"window": 10, "half_life": 5},
+            BOTH,
+        ),
+        (
+            {"coverage": 1.5},
+            "coverage is 1.5; expected a number in (0, 1), or None for no adaptive mode.",
+        ),
+        ({"rate": 0}, "rate is 0; expected a number in (0, 1)."),
+        ({"alarm_rate": 1}, "alarm_rate is 1; expected a number in (0, 1)."),
+        ({"alarm_rows": 3}, "alarm_rows is 3; expected a number of rows of 10 or more."),
+        (
+            {"recalibrator": tl.Grouped()},
+            "recalibrator is Grouped(); expected Isotonic, Smooth, Beta, Scaling or Auto.",
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("method", ["fit", "update"])
+def test_bad_parameters(params, message, method):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        getattr(tl.Online(**params), method)([1.0], tl.Point([0.0]))
+
+
+@pytest.mark.parametrize("use", ["transform", "drift_", "levels_", "rows_seen_", "law_", "scores_"])
+def test_before_the_first_row(use):
+    online = tl.Online()
+    with pytest.raises(tl.NotFittedError) as caught:
+        online.transform(tl.Point(0.0)) if use == "transform" else getattr(online, use)
+    expected = "Online has seen no rows: call update(y, dist) or fit(y, dist) first."
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"window": 40}, {"half_life": 7.0}, {"window": 40, "coverage": 0.8}],
+    ids=str,
+)
+def test_after_an_error_it_is_as_it_was_before(params):
+    y, dist = stream(150)
+    online = feed(tl.Online(alarm_rows=10, **params), y, dist)
+    before = online.to_json()
+    bad = [
+        ([np.nan], tl.Normal(0.0, 1.0), None, "y[0] is nan; expected finite numbers"),
+        ([1.0, np.inf], tl.Normal([0.0, 0.0], 1.0), None, "y[1] is inf; expected finite numbers"),
+        ([1e300], tl.Normal(0.0, 1e-300), None, "a score is not finite"),
+        ([1.0], tl.Point(0.0), None, "this Online was fitted on 'standardised' scores"),
+        ([1.0, 2.0], tl.Normal(0.0, 1.0), None, "y has 2 rows but dist has 1"),
+        ([1.0], tl.Normal(0.0, 1.0), [-1.0], "sample_weight[0] is -1.0"),
+        ([1.0], tl.Normal(0.0, 1.0), [0.0], "sample_weight is zero in every row"),
+    ]
+    for outcome, forecast, weight, message in bad:
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+            online.update(outcome, forecast, weight)
+        assert online.to_json() == before
+    with pytest.raises(TypeError, match="dist is a tuple; expected a trueline distribution"):
+        online.update([1.0], (0.0, 1.0))
+    for method in (online.fit, online.partial_fit):
+        with pytest.raises(ValueError, match=r"takes no groups\. Keep one Online a group"):
+            method([1.0], tl.Normal(0.0, 1.0), groups=["a"])
+    assert online.to_json() == before
+
+
+def test_an_error_at_the_first_row_leaves_nothing():
+    online = tl.Online()
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        online.update(np.nan, tl.Point(0.0))
+    assert not online._is_fitted()
+    online.update(1.0, tl.Normal(0.0, 1.0))  # of another kind
+    assert online.rows_seen_ == 1
+
+
+def test_parameters_stay_while_it_learns():
+    y, dist = stream(20)
+    online = tl.Online(window=10).fit(y, dist).set_params(window=5)
+    with pytest.raises(ValueError, match="a parameter was changed after the first rows"):
+        online.update(y, dist)
+    assert online.fit(y, dist).scores_.total == 5
+
+
+@pytest.mark.parametrize("method", ["merge", "compress"])
+def test_what_has_an_order_does_not_merge(method):
+    y, dist = stream(20)
+    online = tl.Online().fit(y, dist)
+    with pytest.raises(NotImplementedError, match=f"Online does not {method}"):
+        getattr(online, method)(online if method == "merge" else 10)
+
+
+# ---- files --------------------------------------------------------------------------------
+
+MODES = [
+    {},
+    {"coverage": 0.8},
+    {"window": 70},
+    {"window": 70, "coverage": 0.8, "rate": 0.05},
+    {"half_life": 9.0},
+    {"half_life": 9.0, "coverage": 0.6, "recalibrator": tl.Smooth()},
+]
+
+
+@pytest.mark.parametrize("form", ["json", "bytes", "pickle"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("params", MODES, ids=str)
+def test_it_goes_on_where_it_was_bit_for_bit(params, weighted, form, tmp_path):
+    y, dist = stream(400)
+    y[::5] = dist.loc[::5]  # ties
+    weight = np.random.default_rng(5).uniform(0.1, 3.0, 400) if weighted else None
+    first = None if weight is None else weight[:233]
+    rest = None if weight is None else weight[233:]
+    one = feed(tl.Online(alarm_rows=30, **params), y[:233], dist[:233], first)
+    if form == "json":
+        one.to_json(tmp_path / "map.json")
+        two = tl.load(tmp_path / "map.json")
+    elif form == "bytes":
+        two = tl.load(one.to_bytes())
+    else:
+        one.to_json()
+        two = pickle.loads(pickle.dumps(one))
+    assert two.to_json() == one.to_json()
+    for online in (one, two):
+        feed(online, y[233:], dist[233:], rest)
+    np.testing.assert_array_equal(cdf(two), cdf(one))
+    assert (two.levels_, two.drift_) == (one.levels_, one.drift_)
+    assert two.drift_.blocks > 3
+    assert two.to_json() == one.to_json()
+
+
+def document():
+    y, dist = stream(100)
+    online = tl.Online(window=50, coverage=0.8, alarm_rows=30).fit(y[:60], dist[:60])
+    return json.loads(feed(online, y[60:], dist[60:]).to_json())
+
+
+def all_paths(value, path=()):
+    """Paths to every value of a JSON document."""
+    yield path
+    if isinstance(value, dict):
+        for key in value:
+            yield from all_paths(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        yield from all_paths(value[0], (*path, 0))
+
+
+STATE_PATHS = [path for path in all_paths(document()) if path and path[0] == "state"]
+WRONG = [None, True, -1, 0.5, 1e400, "x", [], {}, [[]], 10**30, [-1.0, "x"], {"kind": 1}]
+
+
+def loaded_or_none(file):
+    """What a file holds, or None if it is refused; any other error is a fault."""
+    try:
+        return tl.load(file)
+    except ValueError as error:
+        if "is not a valid trueline map" not in str(error):
+            raise
+        return None
+
+
+@pytest.mark.parametrize("path", STATE_PATHS, ids=lambda path: ".".join(map(str, path)))
+def test_a_spoiled_file_is_refused_or_valid(path, tmp_path):
+    file = tmp_path / "map.json"
+    refused = 0
+    for wrong in WRONG:
+        spoiled = document()
+        place = spoiled
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = wrong
+        file.write_text(json.dumps(spoiled))
+        online = loaded_or_none(file)
+        if online is None:
+            refused += 1
+            continue
+        # What passes must work.
+        y, dist = stream(200, seed=6)
+        online.update(y, dist)
+        assert np.isfinite(online.transform(dist[:2]).interval(0.8)).all()
+        assert 0 <= online.drift_.p_value <= 1
+    assert refused >= len(WRONG) // 2
+
+
+def test_a_file_without_one_of_its_parts_is_refused(tmp_path):
+    file = tmp_path / "map.json"
+    for path in STATE_PATHS:
+        if isinstance(path[-1], str):
+            spoiled = document()
+            place = spoiled
+            for key in path[:-1]:
+                place = place[key]
+            del place[path[-1]]
+            file.write_text(json.dumps(spoiled))
+            with pytest.raises(ValueError, match="is not a valid trueline map"):
+                tl.load(file)
+
+
+def test_what_a_stream_cannot_do_is_said_with_a_way_out():
+    R = tl.Online().update(1.0, tl.Point(0.0))
+    with pytest.raises(NotImplementedError, match=r"depend on the order of rows.*Isotonic"):
+        R.merge(R)
+    with pytest.raises(NotImplementedError, match=r"needs its rows to go on.*window"):
+        R.compress(10)
+    with pytest.raises(tl.NotFittedError):
+        tl.Online().merge(R)
