@@ -1,4 +1,4 @@
-"""One map by Python, by `fit_parquet`, Dask and Spark, on the same files, against reading them.
+"""One map by Python, by `trueline.files`, Dask and Spark, on the same files, against reading them.
 
     python benchmarks/cluster.py                  # a million rows
     python benchmarks/cluster.py --rows 1e7
@@ -25,8 +25,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import trueline as tl
+from trueline import files
 from trueline.clusters import dask as tld, spark as tls
-from trueline.files import evaluate_parquet, fit_parquet
 
 COLUMNS = ("y", "mean", "std")
 FILES = 8
@@ -70,8 +70,8 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 def in_threads(folder: Path) -> tuple[float, Any, float, Any]:
     """Fit and evaluate in this process, by two threads."""
     everything = 1 << 40  # knots: what it would leave out is not compared
-    fit, R = timed(lambda: fit_parquet(folder, max_knots=everything))
-    evaluate, found = timed(lambda: evaluate_parquet(folder))
+    fit, R = timed(lambda: files.fit(folder, max_knots=everything))
+    evaluate, found = timed(lambda: files.evaluate(folder))
     return fit, R, evaluate, found
 
 
@@ -154,7 +154,7 @@ def race(folder: Path, rows: int) -> bool:
     floor, _ = timed(read)
     alone, expected = timed(lambda: local(many))
     found = {
-        "fit_parquet": in_threads(many),
+        "trueline.files": in_threads(many),
         "Dask": in_dask(many, few),
         "Spark": in_spark(many, few),
     }

@@ -119,7 +119,7 @@ def race(folder: Path, ending: str, rows: int) -> bool:
     file, map_file, out = folder / f"in{ending}", folder / "map.json", folder / f"out{ending}"
     step(file, "make", str(rows))
     floor = step(file, "read")
-    start_up = run("start", "-c", "import pyarrow.csv, pyarrow.parquet, trueline.scale")
+    start_up = run("start", "-c", "import pyarrow.csv, pyarrow.parquet, trueline.files")
     steps = [
         run("evaluate", "-m", "trueline", "evaluate", str(file)),
         run("fit", "-m", "trueline", "fit", str(file), "-o", str(map_file), "--force"),

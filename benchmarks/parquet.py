@@ -121,13 +121,13 @@ def part(what: str, folder: Path, rows: int, jobs: int) -> None:
     import pyarrow.parquet  # noqa: F401
     import scipy.stats  # noqa: F401
 
-    from trueline import scale
+    from trueline import files
 
     work = {
         "read": lambda: read(folder, jobs),
         "floor": lambda: floor(rows, jobs),
-        "fit": lambda: scale.fit_parquet(folder, n_jobs=jobs),
-        "evaluate": lambda: scale.evaluate_parquet(folder, n_jobs=jobs),
+        "fit": lambda: files.fit(folder, n_jobs=jobs),
+        "evaluate": lambda: files.evaluate(folder, n_jobs=jobs),
     }
     started, used = time.perf_counter(), time.process_time()
     work[what]()

@@ -316,7 +316,7 @@ def test_the_demo_runs(trueline, folder, monkeypatch):
 def test_help_names_every_command(trueline):
     run = trueline("--help")
     assert run.code == 0
-    for command in ("evaluate", "fit", "apply", "report", "reproduce", "demo"):
+    for command in ("evaluate", "fit", "apply", "report", "demo"):
         assert f"\n  {command} " in run.out
         assert trueline(command, "--help").out.startswith(f"Usage: trueline {command} ")
 

@@ -138,7 +138,7 @@ def test_quick_work_has_no_lines_of_progress(capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"], ["reproduce"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"]])
 def test_help_loads_nothing_that_is_slow(arguments):
     code = (
         "import sys\nfrom trueline.cli import main\n"

@@ -367,7 +367,7 @@ def test_without_onnx(monkeypatch):
 
 
 def test_import_leaves_onnx_alone():
-    code = "import sys, trueline.scale; print('onnx' in sys.modules, 'duckdb' in sys.modules)"
+    code = "import sys, trueline.export; print('onnx' in sys.modules, 'duckdb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
 

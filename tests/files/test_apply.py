@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline import _files
-from trueline.files import Columns, FileError, _apply, apply_file, fit_file
+from trueline.files import Columns, FileError, _apply
 
 
 def read(path):
@@ -36,7 +36,7 @@ def test_columns_are_those_of_the_map_in_python(ending, to, tmp_path):
     case = make_case("normal")
     file, out = case.write(tmp_path / f"new{ending}"), tmp_path / f"out{to}"
     R = tl.Isotonic().fit(case.y, case.dist)
-    rows = apply_file(R, file, out, coverage=[0.9, 0.5], quantiles=[0.1, 0.5], moments=True)
+    rows = tl.files.apply(R, file, out, coverage=[0.9, 0.5], quantiles=[0.1, 0.5], moments=True)
     assert rows == 5000
     table, G = read(out), R.transform(case.dist)
     assert table.column_names == [
@@ -56,7 +56,7 @@ def test_columns_are_those_of_the_map_in_python(ending, to, tmp_path):
 def test_every_kind_of_forecast(case, tmp_path):
     file, out = case.write(tmp_path / "new.parquet"), tmp_path / "out.parquet"
     R = tl.Isotonic().fit(case.y, case.dist)
-    apply_file(R, file, out, quantiles=[0.37])
+    tl.files.apply(R, file, out, quantiles=[0.37])
     expected = R.transform(case.dist).ppf(0.37)
     np.testing.assert_allclose(read(out)["q0.37"].to_numpy(), expected, rtol=1e-14)
 
@@ -66,7 +66,7 @@ def test_every_kind_of_forecast(case, tmp_path):
 def test_groups(normal, ending, tmp_path):
     file, out = normal.write(tmp_path / f"new{ending}"), tmp_path / f"out{ending}"
     R = tl.Grouped().fit(normal.y, normal.dist, groups=normal.groups)
-    apply_file(R, file, out, columns=Columns(group="region"))
+    tl.files.apply(R, file, out, columns=Columns(group="region"))
     lower, upper = R.transform(normal.dist, groups=normal.groups).interval(0.9)
     np.testing.assert_array_equal(read(out)["lower_0.9"].to_numpy(), lower)
     np.testing.assert_array_equal(read(out)["upper_0.9"].to_numpy(), upper)
@@ -78,7 +78,7 @@ def test_groups_that_the_map_does_not_know_get_the_pooled_map(normal, tmp_path):
     R = tl.Grouped().fit(normal.y[known], normal.dist[known], groups=normal.groups[known])
     file, out = normal.write(tmp_path / "new.csv"), tmp_path / "out.parquet"
     with pytest.warns(tl.CalibrationWarning) as caught:
-        apply_file(R, file, out, columns=Columns(group="region"))
+        tl.files.apply(R, file, out, columns=Columns(group="region"))
     assert [str(w.message) for w in caught] == [
         "1 of 3 groups were not there when the map was fitted and get the pooled map: 'south'."
     ]
@@ -97,8 +97,8 @@ def test_a_group_may_be_a_number_in_one_file_and_text_in_another(numbers_first, 
     csv.write_csv(table, tmp_path / "text.csv")
     files = [tmp_path / "numbers.parquet", tmp_path / "text.csv"]
     first, second = files if numbers_first else files[::-1]
-    R = fit_file(first, columns=Columns(group="g"))
-    apply_file(R, second, tmp_path / "out.parquet", columns=Columns(group="g"))
+    R = tl.files.fit(first, columns=Columns(group="g"))
+    tl.files.apply(R, second, tmp_path / "out.parquet", columns=Columns(group="g"))
     expected = tl.Grouped().fit(y, tl.Point(np.zeros(300)), groups=codes)
     np.testing.assert_array_equal(
         read(tmp_path / "out.parquet")["lower_0.9"].to_numpy(),
@@ -118,7 +118,7 @@ def test_text_stays_as_it_is(tmp_path):
         ",é ü,4,01,y\n"
     )
     (tmp_path / "new.csv").write_text(text, encoding="utf-8")
-    apply_file(R, tmp_path / "new.csv", tmp_path / "out.csv", quantiles=[0.5])
+    tl.files.apply(R, tmp_path / "new.csv", tmp_path / "out.csv", quantiles=[0.5])
     written = (tmp_path / "out.csv").read_text(encoding="utf-8")
     assert written == (
         "id,note,mean,std,when,q0.5\n"
@@ -132,7 +132,7 @@ def test_text_stays_as_it_is(tmp_path):
 def test_names_of_columns_are_quoted_where_they_must_be(tmp_path):
     (tmp_path / "new.csv").write_text('"a,b",mean\n1,2\n')
     point = tl.Scaling().fit([-1.0, 1.0], tl.Point([0.0, 0.0]))
-    apply_file(point, tmp_path / "new.csv", tmp_path / "out.csv", quantiles=[0.5])
+    tl.files.apply(point, tmp_path / "new.csv", tmp_path / "out.csv", quantiles=[0.5])
     rows = list(standard_csv.reader((tmp_path / "out.csv").read_text().splitlines()))
     assert rows == [["a,b", "mean", "q0.5"], ["1", "2", "2"]]
 
@@ -149,11 +149,11 @@ def test_other_separators_line_ends_and_packing(tmp_path):
     }
     for name, data in cases.items():
         (tmp_path / name).write_bytes(data)
-        apply_file(R, tmp_path / name, tmp_path / "out.csv", quantiles=[0.5], force=True)
+        tl.files.apply(R, tmp_path / name, tmp_path / "out.csv", quantiles=[0.5], force=True)
         assert (tmp_path / "out.csv").read_text() == expected, name
     (tmp_path / "semicolon.csv").write_bytes(b"y;mean;std\n1;2;3\n4;5;6\n")
     file, out = tmp_path / "semicolon.csv", tmp_path / "out.csv"
-    apply_file(R, file, out, separator=";", quantiles=[0.5], force=True)
+    tl.files.apply(R, file, out, separator=";", quantiles=[0.5], force=True)
     assert out.read_text() == expected
 
 
@@ -164,7 +164,7 @@ def test_text_becomes_typed_where_the_format_has_types(tmp_path):
         f"{i},{i}{'.5' if i > 2500 else ''},{i if i < 2900 else 'x'},0{i},,1,1" for i in range(n)
     ]
     (tmp_path / "new.csv").write_text("whole,number,text,zeros,none,mean,std\n" + "\n".join(rows))
-    apply_file(R, tmp_path / "new.csv", tmp_path / "out.parquet")
+    tl.files.apply(R, tmp_path / "new.csv", tmp_path / "out.parquet")
     table = read(tmp_path / "out.parquet")
     types = {name: str(table.schema.field(name).type) for name in table.column_names}
     assert types == {
@@ -194,12 +194,12 @@ def test_types_and_metadata_stay(tmp_path):
         }
     ).replace_schema_metadata({"made": "here"})
     parquet.write_table(table, tmp_path / "new.parquet")
-    apply_file(R, tmp_path / "new.parquet", tmp_path / "out.parquet", quantiles=[0.5])
+    tl.files.apply(R, tmp_path / "new.parquet", tmp_path / "out.parquet", quantiles=[0.5])
     out = read(tmp_path / "out.parquet")
     assert out.select(table.column_names).equals(read(tmp_path / "new.parquet"))
     assert out.schema.metadata[b"made"] == b"here"
     with pytest.raises(FileError) as caught:
-        apply_file(R, tmp_path / "new.parquet", tmp_path / "out.csv")
+        tl.files.apply(R, tmp_path / "new.parquet", tmp_path / "out.csv")
     assert str(caught.value) == (
         "column 'tags' is of type list<element: string>, which text cannot hold. Write Parquet or "
         "Arrow instead: out with an ending of .parquet or .arrow."
@@ -210,7 +210,7 @@ def test_types_and_metadata_stay(tmp_path):
 def test_missing_values_in_columns_of_no_concern(tmp_path):
     table = pa.table({"y": [1.0, None], "mean": [1.0, 2.0], "std": [1.0, 1.0]})
     parquet.write_table(table, tmp_path / "new.parquet")
-    apply_file(R, tmp_path / "new.parquet", tmp_path / "out.csv", quantiles=[0.5])
+    tl.files.apply(R, tmp_path / "new.parquet", tmp_path / "out.csv", quantiles=[0.5])
     assert (tmp_path / "out.csv").read_text() == "y,mean,std,q0.5\n1,1,1,1\n,2,1,2\n"
 
 
@@ -219,7 +219,7 @@ def test_a_level_that_lacks_support_warns_once(tmp_path):
     file = case.write(tmp_path / "new.csv")
     small = tl.Isotonic().fit(case.y[:10], case.dist[:10])
     with pytest.warns(tl.CalibrationWarning, match="Fit on at least 19 rows") as caught:
-        apply_file(small, file, tmp_path / "out.csv")
+        tl.files.apply(small, file, tmp_path / "out.csv")
     assert len(caught) == 1
 
 
@@ -236,7 +236,7 @@ def new(tmp_path):
 def test_an_error_in_the_middle_leaves_nothing(ending, tmp_path):
     (tmp_path / "new.csv").write_text("mean,std\n" + "1,2\n" * 70_000 + "1,oops\n")
     with pytest.raises(FileError, match="line 70002, column 'std': found 'oops'"):
-        apply_file(R, tmp_path / "new.csv", tmp_path / f"out{ending}")
+        tl.files.apply(R, tmp_path / "new.csv", tmp_path / f"out{ending}")
     assert names_in(tmp_path) == ["new.csv"]
 
 
@@ -266,7 +266,7 @@ def test_a_full_disk_leaves_nothing(new, ending, code, monkeypatch, tmp_path):
     monkeypatch.setattr(_files.os, "fdopen", full)
     out = tmp_path / f"out{ending}"
     with pytest.raises(FileError) as caught:
-        apply_file(R, new, out)
+        tl.files.apply(R, new, out)
     assert str(caught.value) == (
         f"cannot write {out}: the disk is full. Nothing was left behind; make room, or write to "
         f"another disk."
@@ -280,7 +280,7 @@ def test_any_other_fault_of_the_disk_is_told(new, monkeypatch, tmp_path):
 
     monkeypatch.setattr(_files.os, "fsync", fail)
     with pytest.raises(FileError) as caught:
-        apply_file(R, new, tmp_path / "out.csv")
+        tl.files.apply(R, new, tmp_path / "out.csv")
     start = f"cannot write {tmp_path / 'out.csv'}: Input/output error."
     assert str(caught.value).startswith(start)
     assert names_in(tmp_path) == ["new.csv"]
@@ -292,7 +292,7 @@ def test_an_interrupt_leaves_nothing(new, ending, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        apply_file(R, new, tmp_path / f"out{ending}", progress=interrupt)
+        tl.files.apply(R, new, tmp_path / f"out{ending}", progress=interrupt)
     assert names_in(tmp_path) == ["new.csv"]
 
 
@@ -300,20 +300,20 @@ def test_a_file_that_is_there_stays_unless_forced(new, tmp_path):
     out = tmp_path / "out.csv"
     out.write_text("precious")
     with pytest.raises(FileError, match=r"is there already\. Replace it with force=True"):
-        apply_file(R, new, out)
+        tl.files.apply(R, new, out)
     assert out.read_text() == "precious"
-    apply_file(R, new, out, force=True)
+    tl.files.apply(R, new, out, force=True)
     assert out.read_text().startswith("mean,std,lower_0.9,upper_0.9\n1,2,")
 
 
 def test_a_file_can_be_replaced_by_itself(new):
-    apply_file(R, new, new, force=True)
+    tl.files.apply(R, new, new, force=True)
     assert new.read_text().startswith("mean,std,lower_0.9,upper_0.9\n1,2,")
     assert new.read_text().count("\n") == 3001
 
 
 def test_the_file_has_the_mode_of_any_new_file(new, tmp_path):
-    apply_file(R, new, tmp_path / "out.csv")
+    tl.files.apply(R, new, tmp_path / "out.csv")
     assert (tmp_path / "out.csv").stat().st_mode == new.stat().st_mode
 
 
@@ -323,7 +323,7 @@ def test_a_folder_that_may_not_be_written_to(new, monkeypatch, tmp_path):
 
     monkeypatch.setattr(_files.tempfile, "mkstemp", refuse)
     with pytest.raises(FileError) as caught:
-        apply_file(R, new, tmp_path / "out.csv")
+        tl.files.apply(R, new, tmp_path / "out.csv")
     assert str(caught.value) == (
         f"cannot write {tmp_path / 'out.csv'}: the folder may not be written to. Name another "
         f"with out."
@@ -336,7 +336,7 @@ def test_the_map_counts_unknown_groups_anew_when_types_widen(tmp_path):
     rows = "".join(f"{i if i < 66_000 else 'x'},1,1,{2 + i % 2}\n" for i in range(66_001))
     (tmp_path / "new.csv").write_text("note,mean,std,g\n" + rows)
     with pytest.warns(tl.CalibrationWarning) as caught:
-        apply_file(
+        tl.files.apply(
             grouped, tmp_path / "new.csv", tmp_path / "o.parquet", columns=Columns(group="g")
         )
     assert [str(w.message) for w in caught] == [
@@ -348,7 +348,7 @@ def test_one_level_may_stand_alone(tmp_path):
     assert _apply.Added(0.5, 0.1, False, "").names == ["lower_0.5", "upper_0.5", "q0.1"]
     assert _apply.Added(np.float64(0.5), np.array([0.1]), False, "").names[-1] == "q0.1"
     (tmp_path / "new.csv").write_text("mean,std\n1,2\n")
-    apply_file(R, tmp_path / "new.csv", tmp_path / "out.csv", coverage=0.5)
+    tl.files.apply(R, tmp_path / "new.csv", tmp_path / "out.csv", coverage=0.5)
     assert (tmp_path / "out.csv").read_text().startswith("mean,std,lower_0.5,upper_0.5\n")
 
 

@@ -7,12 +7,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from trueline.files import Columns, FileError, apply_file, evaluate_file, fit_file
+import trueline as tl
+from trueline.files import Columns, FileError
 
 
 def message_of(path, **options):
     with pytest.raises(FileError) as caught:
-        fit_file(path, **options)
+        tl.files.fit(path, **options)
     text = str(caught.value)
     assert str(path) in text
     return text.replace(str(path), path.name)
@@ -254,7 +255,7 @@ def test_numbers_of_every_type_are_read(tmp_path):
         pa.array(["1", "2"], pa.large_string()),
         pa.array(["1", "2"]).dictionary_encode(),
     ):
-        R = fit_file(table_file(tmp_path, y=values, mean=[0.0, 0.0]))
+        R = tl.files.fit(table_file(tmp_path, y=values, mean=[0.0, 0.0]))
         np.testing.assert_array_equal(R.scores_.values, [1.0, 2.0])
 
 
@@ -290,7 +291,7 @@ def test_an_arrow_stream_is_read_too(tmp_path):
     table = pa.table({"y": [1.0, 3.0], "mean": [0.0, 0.0]})
     with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_table(table)
-    np.testing.assert_array_equal(fit_file(path).scores_.values, [1.0, 3.0])
+    np.testing.assert_array_equal(tl.files.fit(path).scores_.values, [1.0, 3.0])
 
 
 @pytest.mark.parametrize(
@@ -316,7 +317,7 @@ def test_names_of_files(name, message, monkeypatch, tmp_path):
     for there in ("past.csv", "sheet.xlsx", "plain", "packed.parquet.gz"):
         (tmp_path / there).write_text("y,mean\n1,2\n")
     with pytest.raises(FileError) as caught:
-        fit_file(name)
+        tl.files.fit(name)
     assert str(caught.value) == message
 
 
@@ -358,7 +359,7 @@ def test_another_decimal_sign(tmp_path):
     path = tmp_path / "f.csv"
     path.write_text("y,mean\n1,2\n")
     with pytest.raises(FileError, match=r"^the decimal character is '_'; expected ',' or '\.'\.$"):
-        fit_file(path, decimal="_")
+        tl.files.fit(path, decimal="_")
 
 
 def test_a_point_beside_decimal_commas(tmp_path):
@@ -378,7 +379,7 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
     path = tmp_path / "f.csv"
     path.write_text("y,mean\n1,2\n")
     with pytest.raises(ImportError) as caught:
-        fit_file(path)
+        tl.files.fit(path)
     assert str(caught.value) == (
         'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
     )
@@ -387,27 +388,27 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
 def test_arguments_that_are_something_else(tmp_path):
     past, out = tmp_path / "past.csv", tmp_path / "out.csv"
     past.write_text("y,mean,std\n1,2,3\n2,2,4\n")
-    R = fit_file(past)
-    columns = r"^columns is \{'y': 'y'\}; expected Columns, such as trueline\.scale\.Columns\("
+    R = tl.files.fit(past)
+    columns = r"^columns is \{'y': 'y'\}; expected Columns, such as trueline\.files\.Columns\("
     given = {"y": "y"}
     for call in (
-        lambda: fit_file(past, columns=given),
-        lambda: apply_file(R, past, out, columns=given),
-        lambda: evaluate_file(past, columns=given),
+        lambda: tl.files.fit(past, columns=given),
+        lambda: tl.files.apply(R, past, out, columns=given),
+        lambda: tl.files.evaluate(past, columns=given),
     ):
         with pytest.raises(TypeError, match=columns):
             call()
     for call in (
-        lambda: apply_file("map.json", past, out),
-        lambda: evaluate_file(past, "map.json"),
+        lambda: tl.files.apply("map.json", past, out),
+        lambda: tl.files.evaluate(past, "map.json"),
     ):
         with pytest.raises(TypeError, match=r"^recalibrator is 'map\.json'; expected a fitted"):
             call()
     with pytest.raises(TypeError, match=r"^recalibrator is 'isotonic'; expected a recalibrator"):
-        fit_file(past, "isotonic")
+        tl.files.fit(past, "isotonic")
     for wrong in (R, [past, R], b"past.csv", 3):
         with pytest.raises(TypeError, match=r"^path is .*; expected the name of a file or folder"):
-            fit_file(wrong, past)
+            tl.files.fit(wrong, past)
     assert not out.exists()
 
 

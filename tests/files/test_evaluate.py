@@ -5,7 +5,7 @@ import pytest
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, FileError, _judging, _source, evaluate_file
+from trueline.files import Columns, FileError, _judging, _source
 from trueline.metrics import _evaluate as metrics_evaluate, _sketch
 from trueline.metrics._sketch import PitHistogram, SpreadCells
 
@@ -14,7 +14,7 @@ from trueline.metrics._sketch import PitHistogram, SpreadCells
 @pytest.mark.usefixtures("small_chunks")
 def test_the_result_is_that_of_the_rows_to_the_last_bit(case, ending, tmp_path):
     file = case.write(tmp_path / f"past{ending}")
-    result = evaluate_file(file, coverage=0.8)
+    result = tl.files.evaluate(file, coverage=0.8)
     assert result.exact
     assert result.groups == {}
     assert result.overall == tl.evaluate(case.y, case.dist, coverage=0.8)
@@ -23,7 +23,7 @@ def test_the_result_is_that_of_the_rows_to_the_last_bit(case, ending, tmp_path):
 @pytest.mark.usefixtures("small_chunks")
 def test_with_weights(case, tmp_path):
     file = case.write(tmp_path / "past.csv")
-    result = evaluate_file(file, columns=Columns(weight="weight"))
+    result = tl.files.evaluate(file, columns=Columns(weight="weight"))
     assert result.overall == tl.evaluate(case.y, case.dist, sample_weight=case.weight)
 
 
@@ -32,14 +32,14 @@ def test_with_a_map(case, tmp_path):
     file = case.write(tmp_path / "past.parquet")
     R = tl.Isotonic().fit(case.y[:1000], case.dist[:1000])
     expected = tl.evaluate(case.y, R.transform(case.dist), n_fit=1000)
-    assert evaluate_file(file, R).overall == expected
+    assert tl.files.evaluate(file, R).overall == expected
 
 
 @pytest.mark.usefixtures("small_chunks")
 def test_with_a_map_a_group(normal, tmp_path):
     file = normal.write(tmp_path / "past.csv")
     R = tl.Grouped().fit(normal.y, normal.dist, groups=normal.groups)
-    result = evaluate_file(file, R, columns=Columns(group="region"))
+    result = tl.files.evaluate(file, R, columns=Columns(group="region"))
     expected = tl.evaluate(normal.y, R.transform(normal.dist, groups=normal.groups), n_fit=5000)
     for name, value in expected.to_dict().items():
         np.testing.assert_allclose(getattr(result.overall, name), value, rtol=1e-12, err_msg=name)
@@ -53,7 +53,7 @@ def test_with_a_map_a_group(normal, tmp_path):
 def test_each_group_is_judged_as_if_alone(case, weighted, tmp_path):
     file = case.write(tmp_path / "past.csv")
     columns = Columns(group="region", weight="weight" if weighted else None)
-    result = evaluate_file(file, columns=columns)
+    result = tl.files.evaluate(file, columns=columns)
     assert list(result.groups) == ["a,b", "north", "south"]
     for name, found in result.groups.items():
         rows = case.groups == name
@@ -70,7 +70,7 @@ def test_rows_that_are_too_many_to_sort(case, weighted, monkeypatch, tmp_path):
     monkeypatch.setattr(_judging, "ROWS", 2000)
     file = case.write(tmp_path / "past.parquet")
     w = case.weight if weighted else None
-    result = evaluate_file(file, columns=Columns(weight="weight" if weighted else None))
+    result = tl.files.evaluate(file, columns=Columns(weight="weight" if weighted else None))
     assert not result.exact
     expected = tl.evaluate(case.y, case.dist, sample_weight=w).to_dict()
     found = result.overall.to_dict()
@@ -138,7 +138,7 @@ def test_weights_that_are_all_zero(tmp_path):
     path = tmp_path / "past.csv"
     path.write_text("y,mean,std,w\n1,2,3,0\n4,5,6,0\n")
     with pytest.raises(FileError) as caught:
-        evaluate_file(path, columns=Columns(weight="w"))
+        tl.files.evaluate(path, columns=Columns(weight="w"))
     assert str(caught.value) == (
         f"{path}, column 'w' is 0 in every row; expected a weight above 0 in at least one."
     )
@@ -149,7 +149,7 @@ def test_a_coverage_that_the_map_cannot_support_warns_once(normal, tmp_path):
     file = normal.write(tmp_path / "past.csv")
     R = tl.Isotonic().fit(normal.y[:10], normal.dist[:10])
     with pytest.warns(tl.CalibrationWarning, match="Fit on at least 19 rows") as caught:
-        evaluate_file(file, R)
+        tl.files.evaluate(file, R)
     assert len(caught) == 1
 
 
@@ -163,7 +163,7 @@ def test_quantiles_that_cross_are_counted_over_the_file(tmp_path):
         case.table = case.table.set_column(place, name, [values[:, i]])
     file = case.write(tmp_path / "past.parquet")
     with pytest.warns(tl.CalibrationWarning) as caught:
-        result = evaluate_file(file)
+        result = tl.files.evaluate(file)
     assert [str(w.message) for w in caught] == [
         "quantiles cross in 500 of 5,000 rows; those rows are sorted."
     ]
@@ -174,6 +174,6 @@ def test_a_result_prints_as_plain_numbers(normal, tmp_path):
     file = normal.write(tmp_path / "past.parquet")
     columns = Columns(group="region", weight="weight")
     R = tl.Grouped().fit(normal.y, normal.dist, groups=normal.groups)
-    result = evaluate_file(file, R, columns=columns)
+    result = tl.files.evaluate(file, R, columns=columns)
     assert "np." not in repr(result)
     assert all(type(value) in (int, float) for value in vars(result.groups["south"]).values())

@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, FileError, _fitting, _groups, fit_file
+from trueline.files import Columns, FileError, _fitting, _groups
 from trueline.recalibration import _scores
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()]
@@ -17,14 +17,14 @@ METHODS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()]
 @pytest.mark.usefixtures("small_chunks")
 def test_the_map_of_a_file_is_that_of_its_rows(case, ending, tmp_path):
     file = case.write(tmp_path / f"past{ending}")
-    assert fit_file(file).to_json() == tl.Isotonic().fit(case.y, case.dist).to_json()
+    assert tl.files.fit(file).to_json() == tl.Isotonic().fit(case.y, case.dist).to_json()
 
 
 @pytest.mark.parametrize("method", METHODS, ids=repr)
 def test_with_every_recalibrator(normal, method, tmp_path):
     file = normal.write(tmp_path / "past.parquet")
     expected = method._unfitted_copy().fit(normal.y, normal.dist)
-    assert fit_file(file, method).to_json() == expected.to_json()
+    assert tl.files.fit(file, method).to_json() == expected.to_json()
     assert not method._is_fitted()
 
 
@@ -32,7 +32,7 @@ def test_with_every_recalibrator(normal, method, tmp_path):
 def test_with_weights(case, tmp_path):
     file = case.write(tmp_path / "past.csv")
     expected = tl.Isotonic().fit(case.y, case.dist, case.weight)
-    assert fit_file(file, columns=Columns(weight="weight")).to_json() == expected.to_json()
+    assert tl.files.fit(file, columns=Columns(weight="weight")).to_json() == expected.to_json()
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -42,7 +42,7 @@ def test_with_groups(case, weighted, tmp_path):
     weight = case.weight if weighted else None
     expected = tl.Grouped().fit(case.y, case.dist, weight, case.groups)
     columns = Columns(group="region", weight="weight" if weighted else None)
-    assert fit_file(file, columns=columns).to_json() == expected.to_json()
+    assert tl.files.fit(file, columns=columns).to_json() == expected.to_json()
 
 
 def test_groups_that_are_numbers(tmp_path):
@@ -53,14 +53,14 @@ def test_groups_that_are_numbers(tmp_path):
     )
     case.table = table
     file = case.write(tmp_path / "past.parquet")
-    R = fit_file(file, columns=Columns(group="region"))
+    R = tl.files.fit(file, columns=Columns(group="region"))
     assert R.groups_ == [0, 1, 2]
     assert R.to_json() == tl.Grouped().fit(case.y, case.dist, groups=groups).to_json()
 
 
 def test_many_scores_are_compressed_as_in_python(normal, tmp_path):
     file = normal.write(tmp_path / "past.csv")
-    R = fit_file(file, max_knots=500)
+    R = tl.files.fit(file, max_knots=500)
     assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).compress(500).to_json()
 
 
@@ -73,15 +73,15 @@ def test_groups_keep_their_scores_however_many_there_are(monkeypatch, tmp_path):
     case.table = case.table.set_column(names.index("region"), "region", pa.array(groups))
     many = case.write(tmp_path / "many.parquet")
     columns = Columns(group="region")
-    R = fit_file(many, columns=columns)
+    R = tl.files.fit(many, columns=columns)
     assert R.compression_error_ == 0
     assert R.to_json() == tl.Grouped().fit(case.y, case.dist, groups=groups).to_json()
     # Few groups share what all may hold together; the pooled map has its own.
-    few = fit_file(file, columns=columns)
+    few = tl.files.fit(file, columns=columns)
     assert [len(scores.values) for scores in few._group_scores.values()] == [1000] * 3
     assert few.compression_error_ < 2 / 1000
     assert len(few.scores_.values) == 12_000
-    fewer = fit_file(file, columns=columns, max_knots=700)
+    fewer = tl.files.fit(file, columns=columns, max_knots=700)
     assert [len(scores.values) for scores in fewer._group_scores.values()] == [700] * 3
     assert len(fewer.scores_.values) == 700
 
@@ -105,7 +105,7 @@ def test_small_groups_leave_what_they_do_not_need(sizes, whole, share):
 def test_a_number_of_knots_that_is_none(normal, tmp_path):
     file = normal.write(tmp_path / "past.csv")
     with pytest.raises(ValueError, match="max_knots is 1; expected an integer of 2 or more"):
-        fit_file(file, max_knots=1)
+        tl.files.fit(file, max_knots=1)
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def small_states(monkeypatch):
 def test_scores_that_are_too_many_are_those_of_partial_fit(weighted, tmp_path):
     case = make_case("normal", n=20_000)
     file = case.write(tmp_path / "past.parquet")
-    R = fit_file(file, columns=Columns(weight="weight" if weighted else None))
+    R = tl.files.fit(file, columns=Columns(weight="weight" if weighted else None))
     w = case.weight if weighted else np.ones(20_000)
     scores = case.dist.score(case.y)
     expected = _scores.Exact("standardised", *_sorted(scores, w)).round()
@@ -141,7 +141,7 @@ def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
     y[[5, 4000, 8000]] = [-1.7976e308, 1.7976e308, 1.7976931348623157e308]
     file = tmp_path / "past.parquet"
     parquet.write_table(pa.table({"y": y, "mean": np.zeros(9000)}), file)
-    values = fit_file(file).scores_.values
+    values = tl.files.fit(file).scores_.values
     assert np.isfinite(values).all()
     expected = _scores.round_scores(y[[5, 4000, 8000]])
     np.testing.assert_array_equal(values[[0, -2, -1]], expected)
@@ -154,7 +154,7 @@ def test_many_groups_stay_within_the_stated_bound(weighted, monkeypatch, tmp_pat
     monkeypatch.setattr(_fitting, "_KNOTS", 1500)
     case = make_case("normal", n=20_000)
     file = case.write(tmp_path / "past.parquet")
-    R = fit_file(file, columns=Columns(group="region", weight="weight" if weighted else None))
+    R = tl.files.fit(file, columns=Columns(group="region", weight="weight" if weighted else None))
     w = case.weight if weighted else np.ones(20_000)
     assert R.scores_.error == 0  # all rows together are counted, not compressed
     assert R.scores_.total == w.sum()
@@ -178,7 +178,7 @@ def test_discrete_scores_stay_exact_however_many_rows(tmp_path):
     with pytest.warns(tl.CalibrationWarning, match="only 50 distinct scores"):
         expected.fit(y, tl.Point(np.full(9000, 10.0)))
     with pytest.warns(tl.CalibrationWarning, match="only 50 distinct scores") as caught:
-        R = fit_file(path)
+        R = tl.files.fit(path)
     assert len(caught) == 1
     assert R.compression_error_ == 0
     assert R.to_json() == expected.to_json()
@@ -190,7 +190,7 @@ def test_rows_without_weight_may_fill_whole_parts(tmp_path):
     path = tmp_path / "past.csv"
     rows = (f"{value},0,1,{0 if i < 5000 else 1}\n" for i, value in enumerate(y))
     path.write_text("y,mean,std,w\n" + "".join(rows))
-    R = fit_file(path, columns=Columns(weight="w"))
+    R = tl.files.fit(path, columns=Columns(weight="w"))
     np.testing.assert_array_equal(R.scores_.values, np.sort(y[5000:]))
 
 
@@ -198,14 +198,16 @@ def test_the_share_read_grows_to_the_whole(case, tmp_path):
     for ending in ENDINGS:
         told: list[tuple[int, float]] = []
         file = case.write(tmp_path / f"past{ending}")
-        fit_file(file, progress=lambda rows, share: told.append((rows, share)))  # noqa: B023
+        tl.files.fit(file, progress=lambda rows, share: told.append((rows, share)))  # noqa: B023
         assert told[-1] == (5000, 1.0)
 
 
 @pytest.mark.usefixtures("small_chunks")
 def test_progress_is_told_of_every_chunk(normal, tmp_path):
     told: list[tuple[int, float]] = []
-    fit_file(normal.write(tmp_path / "past.parquet"), progress=lambda *so_far: told.append(so_far))
+    tl.files.fit(
+        normal.write(tmp_path / "past.parquet"), progress=lambda *so_far: told.append(so_far)
+    )
     assert [rows for rows, _ in told] == [1024, 2048, 3072, 4096, 5000]
     np.testing.assert_allclose(
         [share for _, share in told], np.array([rows for rows, _ in told]) / 5000
@@ -216,7 +218,7 @@ def test_a_score_beyond_numbers_names_its_row(tmp_path):
     path = tmp_path / "past.csv"
     path.write_text("y,mean,std\n1,2,3\n1e300,0,1e-300\n")
     with pytest.raises(FileError) as caught:
-        fit_file(path)
+        tl.files.fit(path)
     assert str(caught.value) == (
         f"{path}, line 3: the outcome lies further from its forecast than float64 can count in "
         f"units of the forecast's scale. Check for a scale that is almost 0."
@@ -239,5 +241,5 @@ def test_what_cannot_be_fitted_on_a_file(
     monkeypatch.setattr(_groups, "MOST_GROUPS", 100)
     file = normal.write(tmp_path / "past.csv")
     with pytest.raises(FileError) as caught:
-        fit_file(file, recalibrator, columns=Columns(**columns))
+        tl.files.fit(file, recalibrator, columns=Columns(**columns))
     assert message in str(caught.value)

@@ -21,12 +21,6 @@ from trueline.files import (
     _jobs,
     _judging,
     _source,
-    apply_file,
-    apply_parquet,
-    evaluate_file,
-    evaluate_parquet,
-    fit_file,
-    fit_parquet,
 )
 from trueline.files._columns import find_in
 from trueline.files._sample import sample_source
@@ -69,36 +63,30 @@ def pieces(monkeypatch):
     monkeypatch.setattr(_judging, "ROWS", 1000)
 
 
-def test_the_names_of_the_functions():
-    assert fit_parquet is fit_file
-    assert apply_parquet is apply_file
-    assert evaluate_parquet is evaluate_file
-
-
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 @pytest.mark.usefixtures("small_chunks")
 def test_a_folder_is_its_files_one_after_the_other(case, ending, tmp_path):
     folder = split(case, tmp_path / "past", [1000, 1001, 3500], ending)
-    assert fit_file(folder).to_json() == tl.Isotonic().fit(case.y, case.dist).to_json()
-    found, expected = evaluate_file(folder).overall, tl.evaluate(case.y, case.dist)
+    assert tl.files.fit(folder).to_json() == tl.Isotonic().fit(case.y, case.dist).to_json()
+    found, expected = tl.files.evaluate(folder).overall, tl.evaluate(case.y, case.dist)
     for name, value in expected.to_dict().items():
         np.testing.assert_allclose(getattr(found, name), value, rtol=1e-12, err_msg=name)
 
 
 def test_ways_to_name_several_files(normal, tmp_path):
     folder = split(normal, tmp_path / "past", [1000, 3500])
-    expected = fit_file(folder).to_json()
+    expected = tl.files.fit(folder).to_json()
     files = [folder / f"part-{i}.parquet" for i in range(3)]
     for given in (str(folder), str(folder / "*.parquet"), files, [str(files[0]), *files[1:]]):
-        assert fit_file(given).to_json() == expected
+        assert tl.files.fit(given).to_json() == expected
     first = tl.Isotonic().fit(normal.y[:1000], normal.dist[:1000]).to_json()
-    assert fit_file(folder / "*-0.parquet").to_json() == first
-    assert fit_file([folder, tmp_path / "past" / "part-0.parquet"]).scores_.total == 6000
+    assert tl.files.fit(folder / "*-0.parquet").to_json() == first
+    assert tl.files.fit([folder, tmp_path / "past" / "part-0.parquet"]).scores_.total == 6000
 
 
 def test_a_file_whose_name_looks_like_a_pattern(normal, tmp_path):
     file = normal.write(tmp_path / "[past].parquet")
-    assert fit_file(file).scores_.total == 5000
+    assert tl.files.fit(file).scores_.total == 5000
 
 
 def test_files_that_are_left_out(normal, tmp_path):
@@ -107,9 +95,9 @@ def test_files_that_are_left_out(normal, tmp_path):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"not to be read")
     write(folder / "part-3.parquet", y=pa.array([], pa.float64()), note=pa.array([], pa.string()))
-    R = fit_file(folder)
+    R = tl.files.fit(folder)
     assert R.to_json() == tl.Isotonic().fit(normal.y, normal.dist).to_json()
-    assert apply_file(R, folder, tmp_path / "out") == 5000
+    assert tl.files.apply(R, folder, tmp_path / "out") == 5000
     assert names_in(tmp_path / "out") == ["part-0.parquet", "part-1.parquet", "part-3.parquet"]
 
 
@@ -118,7 +106,7 @@ def test_files_without_rows_are_written_without_rows(tmp_path):
     write(tmp_path / "new" / "a.parquet", **none)
     write(tmp_path / "new" / "b.parquet", **GOOD)
     write(tmp_path / "new" / "day=2" / "c.parquet", **none)
-    assert apply_file(a_map(), tmp_path / "new", tmp_path / "out") == 3
+    assert tl.files.apply(a_map(), tmp_path / "new", tmp_path / "out") == 3
     for name in ("a.parquet", "day=2/c.parquet"):
         before, after = (
             parquet.ParquetFile(tmp_path / folder / name).read() for folder in ("new", "out")
@@ -129,7 +117,7 @@ def test_files_without_rows_are_written_without_rows(tmp_path):
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "a.csv").write_text("mean,std\n")
     (tmp_path / "text" / "b.csv").write_text("mean,std\n1,2\n")
-    apply_file(a_map(), tmp_path / "text", tmp_path / "csv", quantiles=[0.5])
+    tl.files.apply(a_map(), tmp_path / "text", tmp_path / "csv", quantiles=[0.5])
     assert (tmp_path / "csv" / "a.csv").read_text() == "mean,std,q0.5\n"
     # Its columns are looked at as those of the others are.
     write(tmp_path / "new" / "d.parquet", **none, **{"lower_0.9": pa.array([], pa.float64())})
@@ -139,7 +127,7 @@ def test_files_without_rows_are_written_without_rows(tmp_path):
 def test_text_files_without_rows_are_left_out(tmp_path):
     for name, rows in {"a.csv": "", "b.csv": "1,0\n3,0\n", "c.csv": ""}.items():
         (tmp_path / name).write_text("y,mean\n" + rows)
-    np.testing.assert_array_equal(fit_file(tmp_path).scores_.values, [1.0, 3.0])
+    np.testing.assert_array_equal(tl.files.fit(tmp_path).scores_.values, [1.0, 3.0])
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -153,12 +141,12 @@ def test_subfolders_that_name_a_column(n_jobs, tmp_path):
         folder.mkdir(parents=True)
         parquet.write_table(table, folder / "part.parquet", row_group_size=300)
     columns = Columns(group="region")
-    R = fit_file(tmp_path / "past", columns=columns, n_jobs=n_jobs)
+    R = tl.files.fit(tmp_path / "past", columns=columns, n_jobs=n_jobs)
     counts = {name: R._group_scores[name].total for name in R.groups_}
     assert counts == {
         name: np.count_nonzero(case.groups == name) for name in ("a,b", "north", "south")
     }
-    assert apply_file(R, tmp_path / "past", tmp_path / "out", columns=columns) == 5000
+    assert tl.files.apply(R, tmp_path / "past", tmp_path / "out", columns=columns) == 5000
     out = parquet.ParquetFile(tmp_path / "out" / "region=south" / "part.parquet").read()
     # The name of the folder has it, and still does.
     assert "region" not in out.column_names
@@ -166,7 +154,7 @@ def test_subfolders_that_name_a_column(n_jobs, tmp_path):
     expected = R.transform(case.dist[rows], groups=case.groups[rows]).interval(0.9)
     np.testing.assert_array_equal(out["lower_0.9"].to_numpy(), expected[0])
     # ... and so it comes back with the files.
-    result = evaluate_file(tmp_path / "out", columns=Columns(group="region", kind="normal"))
+    result = tl.files.evaluate(tmp_path / "out", columns=Columns(group="region", kind="normal"))
     assert list(result.groups) == ["a,b", "north", "south"]
 
 
@@ -180,12 +168,12 @@ def test_results_do_not_depend_on_the_number_of_threads(case, grouped, weighted,
     case.table = case.table.set_column(place, "weight", pa.array(weight))
     folder = split(case, tmp_path / "past", [17, 1000, 1001, 3500])
     columns = Columns(group="region" if grouped else None, weight="weight" if weighted else None)
-    maps = [fit_file(folder, columns=columns, n_jobs=n) for n in (1, 2, 3)]
+    maps = [tl.files.fit(folder, columns=columns, n_jobs=n) for n in (1, 2, 3)]
     assert len({R.to_json() for R in maps}) == 1
-    found = [evaluate_file(folder, columns=columns, n_jobs=n) for n in (1, 2, 3)]
+    found = [tl.files.evaluate(folder, columns=columns, n_jobs=n) for n in (1, 2, 3)]
     assert found[0] == found[1] == found[2]
     assert not found[0].exact
-    after = [evaluate_file(folder, maps[0], columns=columns, n_jobs=n) for n in (1, 2)]
+    after = [tl.files.evaluate(folder, maps[0], columns=columns, n_jobs=n) for n in (1, 2)]
     assert after[0] == after[1]
 
 
@@ -196,11 +184,11 @@ def test_pieces_come_to_the_same_as_the_whole(normal, monkeypatch, tmp_path):
     assert len(opened.pieces()) > 3
     assert sum(piece.in_all for piece in opened.pieces()) == 5000
     file = normal.write(tmp_path / "past.parquet")
-    in_pieces = [fit_file(folder), fit_file(file)]
+    in_pieces = [tl.files.fit(folder), tl.files.fit(file)]
     monkeypatch.setattr(_source, "PIECE", 1 << 23)
     assert len(_folder.open_source(folder).pieces()) == 1
     for R in in_pieces:
-        assert R.to_json() == fit_file(folder).to_json()
+        assert R.to_json() == tl.files.fit(folder).to_json()
 
 
 @pytest.mark.usefixtures("pieces")
@@ -218,7 +206,7 @@ def test_threads_work_on_pieces_while_the_caller_tells_the_progress(normal, monk
         told.append((rows, share))
 
     monkeypatch.setattr(_fitting.Fitting, "add", add)
-    fit_file(folder, n_jobs=2, progress=progress)
+    tl.files.fit(folder, n_jobs=2, progress=progress)
     assert threading.get_ident() not in at_work
     assert telling == {threading.get_ident()}
     assert told == sorted(told)
@@ -229,7 +217,7 @@ def test_threads_work_on_pieces_while_the_caller_tells_the_progress(normal, monk
 def test_with_one_thread_the_caller_is_told_of_every_chunk(normal, tmp_path):
     folder = split(normal, tmp_path / "past", [1000, 3500])
     told: list[tuple[int, float]] = []
-    fit_file(folder, n_jobs=1, progress=lambda *now: told.append(now))
+    tl.files.fit(folder, n_jobs=1, progress=lambda *now: told.append(now))
     assert told == sorted(told)
     assert len(told) >= 5000 / 256
     assert told[-1] == (5000, 1.0)
@@ -240,7 +228,7 @@ def test_a_number_of_threads_that_is_none(normal, n_jobs, tmp_path):
     folder = split(normal, tmp_path / "past", [1000])
     expected = f"n_jobs is {n_jobs!r}; expected an integer of 1 or more, or None."
     with pytest.raises(ValueError, match=f"^{expected}$"):
-        fit_file(folder, n_jobs=n_jobs)
+        tl.files.fit(folder, n_jobs=n_jobs)
 
 
 def test_threads_by_default(monkeypatch):
@@ -261,7 +249,7 @@ def test_a_folder_becomes_a_folder(normal, ending, n_jobs, tmp_path):
     folder = split(normal, tmp_path / "new", [1000, 3500], ending)
     R = tl.Isotonic().fit(normal.y, normal.dist)
     out = tmp_path / "out"
-    assert apply_file(R, folder, out, quantiles=[0.3], n_jobs=n_jobs) == 5000
+    assert tl.files.apply(R, folder, out, quantiles=[0.3], n_jobs=n_jobs) == 5000
     assert names_in(out) == names_in(folder)
     read = csv.read_csv if ending == ".csv" else parquet.read_table
     found = pa.concat_tables([read(out / name) for name in names_in(out)])
@@ -275,7 +263,7 @@ def test_packed_text_is_written_unpacked(tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "a.csv.gz").write_bytes(gzip.compress(b"mean,std\n1,2\n"))
     R = tl.Scaling().fit([-1.0, 1.0], tl.Normal([0.0, 0.0], 1.0))
-    apply_file(R, tmp_path / "new", tmp_path / "out", quantiles=[0.5])
+    tl.files.apply(R, tmp_path / "new", tmp_path / "out", quantiles=[0.5])
     assert (tmp_path / "out" / "a.csv").read_text() == "mean,std,q0.5\n1,2,1\n"
 
 
@@ -292,8 +280,8 @@ def test_groups_that_the_map_does_not_know_are_named_once(normal, n_jobs, tmp_pa
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        apply_file(R, folder, tmp_path / "out", columns=columns, n_jobs=n_jobs)
-        evaluate_file(folder, R, columns=columns, n_jobs=n_jobs)
+        tl.files.apply(R, folder, tmp_path / "out", columns=columns, n_jobs=n_jobs)
+        tl.files.evaluate(folder, R, columns=columns, n_jobs=n_jobs)
     assert [str(warning.message) for warning in caught] == [expected] * 2
     out = pa.concat_tables(
         [parquet.read_table(tmp_path / "out" / f"part-{i}.parquet") for i in range(4)]
@@ -312,9 +300,9 @@ def test_unknown_groups_are_counted_among_those_of_the_data(n_jobs, tmp_path):
         write(tmp_path / "new" / f"{i}.parquet", **GOOD, region=[name] * 3)
     columns, text = Columns(group="region"), "were not there when the map was fitted"
     with pytest.warns(tl.CalibrationWarning, match=f"^1 of 2 groups {text}"):
-        apply_file(R, tmp_path / "new", tmp_path / "out", columns=columns, n_jobs=n_jobs)
+        tl.files.apply(R, tmp_path / "new", tmp_path / "out", columns=columns, n_jobs=n_jobs)
     with pytest.warns(tl.CalibrationWarning, match=f"^1 of 1 groups {text}"):
-        evaluate_file(tmp_path / "new" / "[01].parquet", R, columns=columns, n_jobs=n_jobs)
+        tl.files.evaluate(tmp_path / "new" / "[01].parquet", R, columns=columns, n_jobs=n_jobs)
 
 
 def test_crossing_quantiles_are_counted_over_the_folder(tmp_path):
@@ -322,7 +310,7 @@ def test_crossing_quantiles_are_counted_over_the_folder(tmp_path):
         columns = {"y": [1.0, 2.0], "q0.1": [1.0, 0.0], "q0.9": [0.0, 3.0]}
         write(tmp_path / "past" / f"{i}.parquet", **columns)
     with pytest.warns(tl.CalibrationWarning) as caught:
-        evaluate_file(tmp_path / "past")
+        tl.files.evaluate(tmp_path / "past")
     assert [str(w.message) for w in caught] == [
         "quantiles cross in 3 of 6 rows; those rows are sorted."
     ]
@@ -334,7 +322,9 @@ def a_map():
 
 def refused(path, out=None, **options):
     """Message of a fit, or of an apply that leaves everything as it was."""
-    function, given = (fit_file, [path]) if out is None else (apply_file, [a_map(), path, out])
+    function, given = (
+        (tl.files.fit, [path]) if out is None else (tl.files.apply, [a_map(), path, out])
+    )
     with pytest.raises(FileError) as caught:
         function(*given, **options)
     return str(caught.value)
@@ -382,8 +372,8 @@ def test_only_what_was_written_before_is_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "new" / "a.parquet", **GOOD)
     write(tmp_path / "new" / "day=2" / "b.parquet", **GOOD)
-    apply_file(a_map(), "new", "out", quantiles=[0.5])
-    apply_file(a_map(), "new", "out", force=True)
+    tl.files.apply(a_map(), "new", "out", quantiles=[0.5])
+    tl.files.apply(a_map(), "new", "out", force=True)
     assert "lower_0.9" in parquet.read_table("out/a.parquet").column_names
     # Forecasts of another data set are not ours to delete.
     write(tmp_path / "out" / "day=2" / "other.parquet", **GOOD)
@@ -403,7 +393,7 @@ def test_a_file_that_comes_while_a_folder_is_made_is_not_deleted(tmp_path):
         (tmp_path / "out" / "mine.parquet").write_text("precious")
 
     with pytest.raises(FileError, match=r"holds mine\.parquet, which would be deleted"):
-        apply_file(
+        tl.files.apply(
             a_map(), tmp_path / "new", tmp_path / "out", force=True, n_jobs=1, progress=interfere
         )
     assert everything(tmp_path) == ["new", "new/a.parquet", "out", "out/mine.parquet"]
@@ -412,7 +402,7 @@ def test_a_file_that_comes_while_a_folder_is_made_is_not_deleted(tmp_path):
 def test_an_empty_folder_is_one_to_write_to(tmp_path):
     write(tmp_path / "new" / "a.parquet", **GOOD)
     (tmp_path / "out" / "empty").mkdir(parents=True)
-    apply_file(a_map(), tmp_path / "new", tmp_path / "out")
+    tl.files.apply(a_map(), tmp_path / "new", tmp_path / "out")
     assert everything(tmp_path / "out") == ["a.parquet"]
 
 
@@ -441,8 +431,8 @@ def test_what_is_written_is_not_read_the_next_time(tmp_path, monkeypatch):
             f"elsewhere with out."
         )
     # A pattern that does not reach it is no hindrance.
-    assert apply_file(a_map(), "new/day*/*.parquet", "new/out") == 3
-    assert apply_file(a_map(), "new/day1/*.parquet", "new/day1/out") == 3
+    assert tl.files.apply(a_map(), "new/day*/*.parquet", "new/out") == 3
+    assert tl.files.apply(a_map(), "new/day1/*.parquet", "new/day1/out") == 3
 
 
 def test_what_a_link_leads_to_is_not_replaced(tmp_path, monkeypatch):
@@ -482,7 +472,9 @@ def test_an_interrupt_leaves_no_folder(n_jobs, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        apply_file(a_map(), tmp_path / "new", tmp_path / "out", n_jobs=n_jobs, progress=interrupt)
+        tl.files.apply(
+            a_map(), tmp_path / "new", tmp_path / "out", n_jobs=n_jobs, progress=interrupt
+        )
     assert names_in(tmp_path) == ["new"]
 
 
@@ -572,14 +564,14 @@ def test_a_forecast_that_only_later_files_have(tmp_path, monkeypatch):
         "f/b.parquet has a column 'std' to use, which f/a.parquet has not; expected the same "
         "columns in every file. Choose the forecast with Columns(kind=...)."
     )
-    assert fit_file("f", columns=Columns(kind="point")).scores_.total == 4
+    assert tl.files.fit("f", columns=Columns(kind="point")).scores_.total == 4
 
 
 def test_numbers_of_several_types_and_more_columns_go_together(tmp_path):
     write(tmp_path / "a.parquet", **GOOD)
     other = {name: pa.array(values, pa.float32()) for name, values in GOOD.items()}
     write(tmp_path / "b.parquet", note=["x"] * 3, **other)
-    assert fit_file(tmp_path).scores_.total == 6
+    assert tl.files.fit(tmp_path).scores_.total == 6
 
 
 def test_rows_of_a_folder_are_drawn_as_those_of_a_file(tmp_path):
@@ -676,7 +668,7 @@ def test_folders_with_something_else(tmp_path, monkeypatch):
         "f holds files of several formats, such as a.parquet, b.csv; expected one. Name those of "
         "one format with a pattern: 'f/*.parquet'."
     )
-    assert fit_file("f/*.parquet").scores_.total == 3
+    assert tl.files.fit("f/*.parquet").scores_.total == 3
 
 
 def test_a_folder_that_names_a_column_twice(tmp_path, monkeypatch):
@@ -709,5 +701,5 @@ def test_too_many_groups_in_several_pieces(tmp_path, monkeypatch):
     )
     assert refused("f", columns=Columns(group="g")) == message
     with pytest.raises(FileError) as caught:
-        evaluate_file("f", columns=Columns(group="g"))
+        tl.files.evaluate("f", columns=Columns(group="g"))
     assert str(caught.value) == message

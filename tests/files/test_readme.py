@@ -71,7 +71,7 @@ def test_a_stream(folder):
 
 
 def test_folders(folder, capsys):
-    run("fit_parquet", folder)
+    run("files.fit", folder)
     # 6,000 rows calibrate and 6,000 test: the standard error is 0.0055, and this four of them.
     assert abs(covered(folder / "calibrated") - 0.9) < 0.022
     assert capsys.readouterr().out.startswith("GroupEvaluation(n=")
@@ -95,7 +95,7 @@ def test_deployment(folder):
         import onnxruntime
     except ImportError as error:
         absent(f'not installed ({error}): pip install "trueline[onnx]" duckdb')
-    R = tl.files.fit_parquet("past/")
+    R = tl.files.fit("past/")
     run("to_onnx(", folder, R=R, duckdb=duckdb)
     new = parquet.read_table("upper.parquet")
     F = tl.Normal(new["mean"].to_numpy(), new["std"].to_numpy())

@@ -64,7 +64,7 @@ def _is_mistake(error: Exception) -> bool:
     if isinstance(error, ImportError):
         return "pip install" in str(error)  # an extra that is missing, not a module of ours
     # Only a command that works on files has loaded what is slow to load.
-    files = sys.modules.get("trueline.scale")
+    files = sys.modules.get("trueline.files")
     return files is not None and isinstance(error, files.FileError)
 
 

@@ -3,7 +3,7 @@
 ``trueline.clusters.dask`` and ``trueline.clusters.spark`` take data frames of those libraries.
 """
 
-from trueline.clusters import dask as dask, spark as spark
+from trueline.clusters import dask, spark
 from trueline.clusters._batches import Batch, evaluate_batches, fit_batches
 
-__all__ = ["Batch", "evaluate_batches", "fit_batches"]
+__all__ = ["Batch", "dask", "evaluate_batches", "fit_batches", "spark"]

@@ -108,8 +108,8 @@ def evaluate_batches(
     """Evaluate forecasts batch by batch, in constant memory.
 
     The result is that of `trueline.evaluate` on all outcomes, up to rounding, as far as
-    `evaluate_file` has it of many rows; the floor counts what the map was fitted on. Floor and
-    p-value take outcomes to be independent, which those of one image are not.
+    `trueline.files.evaluate` has it of many rows; the floor counts what the map was fitted on.
+    Floor and p-value take outcomes to be independent, which those of one image are not.
 
     Parameters
     ----------

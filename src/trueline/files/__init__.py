@@ -3,11 +3,11 @@
 Files are read in chunks, so that memory does not grow with their size.
 """
 
-from trueline.files._apply import apply_file, apply_parquet
+from trueline.files._apply import apply
 from trueline.files._columns import Columns
 from trueline.files._errors import FileError
-from trueline.files._evaluate import evaluate_file, evaluate_parquet
-from trueline.files._fit import fit_file, fit_parquet
+from trueline.files._evaluate import evaluate
+from trueline.files._fit import fit
 from trueline.files._judging import FileEvaluation, GroupEvaluation
 
 __all__ = [
@@ -15,10 +15,7 @@ __all__ = [
     "FileError",
     "FileEvaluation",
     "GroupEvaluation",
-    "apply_file",
-    "apply_parquet",
-    "evaluate_file",
-    "evaluate_parquet",
-    "fit_file",
-    "fit_parquet",
+    "apply",
+    "evaluate",
+    "fit",
 ]

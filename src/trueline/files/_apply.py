@@ -25,7 +25,7 @@ from trueline.files._types import ColumnTypes, WiderTypeError
 from trueline.recalibration import Recalibrator
 
 
-def apply_file(
+def apply(
     recalibrator: Recalibrator,
     path: Paths,
     out: str | os.PathLike[str],
@@ -92,12 +92,12 @@ def apply_file(
     --------
     >>> import tempfile, pathlib
     >>> import trueline as tl
-    >>> from trueline.files import apply_file
+    >>> from trueline import files
     >>> R = tl.Scaling().fit([-3.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file, out = pathlib.Path(folder) / "new.csv", pathlib.Path(folder) / "out.csv"
     ...     _ = file.write_text("id,mean,std\na,10,1\nb,20,2\n")
-    ...     _ = apply_file(R, file, out, quantiles=[0.5])
+    ...     _ = files.apply(R, file, out, quantiles=[0.5])
     ...     print(out.read_text())
     id,mean,std,q0.5
     a,10,1,10
@@ -121,10 +121,6 @@ def apply_file(
     )
 
 
-#: The same: a folder of Parquet is read as any other is.
-apply_parquet = apply_file
-
-
 def apply_source(
     recalibrator: Recalibrator,
     source: Source,
@@ -140,7 +136,7 @@ def apply_source(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Apply a map to an open file; see `apply_file`."""
+    """Apply a map to an open file; see `trueline.files.apply`."""
     target = Path(out)
     jobs = check_jobs(n_jobs)
     added = Added(coverage, quantiles, moments, prefix)

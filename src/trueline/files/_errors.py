@@ -20,10 +20,10 @@ class FileError(ValueError):
 
     Examples
     --------
-    >>> from trueline.files import FileError, fit_file
+    >>> from trueline import files
     >>> try:
-    ...     fit_file("nowhere.csv")
-    ... except FileError as error:
+    ...     files.fit("nowhere.csv")
+    ... except files.FileError as error:
     ...     print(error)
     there is no file nowhere.csv.
     """

@@ -16,7 +16,7 @@ from trueline.files._transform import Transformer
 from trueline.recalibration import Recalibrator
 
 
-def evaluate_file(
+def evaluate(
     path: Paths,
     recalibrator: Recalibrator | None = None,
     *,
@@ -67,11 +67,11 @@ def evaluate_file(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from trueline.files import evaluate_file
+    >>> from trueline import files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,0.1\n3,2,0.5\n2,3,1\n")
-    ...     result = evaluate_file(file)
+    ...     result = files.evaluate(file)
     >>> round(result.overall.crps, 6)
     0.590806
     """
@@ -88,10 +88,6 @@ def evaluate_file(
     )
 
 
-#: The same: a folder of Parquet is read as any other is.
-evaluate_parquet = evaluate_file
-
-
 def evaluate_source(
     source: Source,
     layout: Layout,
@@ -103,7 +99,7 @@ def evaluate_source(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> FileEvaluation:
-    """Evaluate an open file; see `evaluate_file`."""
+    """Evaluate an open file; see `trueline.files.evaluate`."""
     share = level(coverage, "coverage")
     jobs = check_jobs(n_jobs)
     transform = None

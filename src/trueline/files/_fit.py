@@ -22,7 +22,7 @@ from trueline.recalibration._scores import score_rows
 MAX_KNOTS = 100_000
 
 
-def fit_file(
+def fit(
     path: Paths,
     recalibrator: Recalibrator | None = None,
     *,
@@ -75,11 +75,11 @@ def fit_file(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from trueline.files import fit_file
+    >>> from trueline import files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,0.1\n3,2,0.5\n2,3,1\n")
-    ...     R = fit_file(file)
+    ...     R = files.fit(file)
     >>> R.scores_.values
     array([-1.,  2.,  5.])
     """
@@ -88,10 +88,6 @@ def fit_file(
     return fit_source(
         source, layout, recalibrator, max_knots=max_knots, n_jobs=n_jobs, progress=progress
     )
-
-
-#: The same: a folder of Parquet is read as any other is.
-fit_parquet = fit_file
 
 
 def fit_source(
@@ -103,7 +99,7 @@ def fit_source(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Recalibrator:
-    """Fit on an open file; see `fit_file`."""
+    """Fit on an open file; see `trueline.files.fit`."""
     if recalibrator is None:
         recalibrator = Isotonic() if layout.group is None else Grouped()
     learner = check_recalibrator(recalibrator, layout)

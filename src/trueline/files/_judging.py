@@ -30,7 +30,7 @@ _N_SUMS = 3 + len(_GROUP_MEANS)
 
 @dataclass(frozen=True)
 class GroupEvaluation:
-    """Result of `evaluate_file` for one group.
+    """Result of `trueline.files.evaluate` for one group.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class GroupEvaluation:
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    r"""Result of `evaluate_file`.
+    r"""Result of `trueline.files.evaluate`.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class FileEvaluation:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from trueline.files import evaluate_file
+    >>> from trueline import files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,1\n3,2,1\n2,3,1\n")
-    ...     found = evaluate_file(file)
+    ...     found = files.evaluate(file)
     >>> found.overall.n, found.overall.coverage, found.groups, found.exact
     (3, 1.0, {}, True)
     """
