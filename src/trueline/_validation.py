@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+#: Row numbers of a batch.
+Rows = NDArray[np.intp]
 RandomState = int | np.random.Generator | None
 
 # The largest integer below which every integer is a float64.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.distributions import Standardised
+from trueline.distributions import RecalibratedLocationScale
 from trueline.laws import NormalLaw
 
 RNG = np.random.default_rng(0)
@@ -85,7 +85,9 @@ def test_a_side_without_spread_but_for_a_rounding_borrows_the_others(gap):
 
 def test_a_slice_costs_what_it_selects():
     n = 1 << 45  # rows that no array could hold, all the same
-    F = Standardised(np.broadcast_to(2.0, n), np.broadcast_to(1.0, n), NormalLaw(), "standardised")
+    F = RecalibratedLocationScale(
+        np.broadcast_to(2.0, n), np.broadcast_to(1.0, n), NormalLaw(), "standardised"
+    )
     assert len(F[10:13]) == 3
     np.testing.assert_array_equal(F[-1:-10:-4].mean(), [2.0, 2.0, 2.0])
     with pytest.raises(IndexError, match="expected at least one row"):

@@ -8,15 +8,15 @@ from scipy import integrate
 
 from trueline.laws import (
     BetaLaw,
-    Dirac,
     ExponentialTail,
+    LaplaceLaw,
+    LogisticLaw,
     NormalLaw,
     NormalTail,
     PiecewiseLaw,
+    PointLaw,
     SplineLaw,
-    StandardLaplace,
-    StandardLogistic,
-    StandardStudentT,
+    StudentTLaw,
 )
 
 
@@ -49,10 +49,10 @@ SCORE_LAWS = {
 }
 LAWS = {
     **SCORE_LAWS,
-    "laplace": StandardLaplace(),
-    "logistic": StandardLogistic(),
-    "student t": StandardStudentT(np.float64(4.0)),
-    "student t, nearly normal": StandardStudentT(np.float64(1e7)),
+    "laplace": LaplaceLaw(),
+    "logistic": LogisticLaw(),
+    "student t": StudentTLaw(np.float64(4.0)),
+    "student t, nearly normal": StudentTLaw(np.float64(1e7)),
 }
 
 
@@ -91,7 +91,7 @@ def test_quantiles_are_undone_by_the_cdf(name):
 
 @pytest.mark.parametrize("df", [1.0, 4.0, 1e7])
 def test_student_t_ends_at_infinity_on_the_right_sides(df):
-    ends = StandardStudentT(np.float64(df)).ppf(np.array([0.0, 1.0]))
+    ends = StudentTLaw(np.float64(df)).ppf(np.array([0.0, 1.0]))
     np.testing.assert_array_equal(ends, [-np.inf, np.inf])
 
 
@@ -188,7 +188,7 @@ def test_limits_and_far_values(name):
 
 
 def test_the_shape_of_the_argument_is_kept():
-    for law in [*LAWS.values(), Dirac()]:
+    for law in [*LAWS.values(), PointLaw()]:
         for shape in ((4,), (2, 3), (1, 1)):
             z = np.linspace(-1.0, 1.0, int(np.prod(shape))).reshape(shape)
             for method in (law.cdf, law.sf, law.logcdf, law.logsf, law.logpdf, law.crps):

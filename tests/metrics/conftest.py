@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.distributions import Stacked, Standardised
+from trueline.distributions import RecalibratedLocationScale, Stacked
 from trueline.laws import NormalLaw
 
 
@@ -30,7 +30,9 @@ def make(kind, rng, n):
         "laplace": lambda: tl.Laplace(loc, scale),
         "logistic": lambda: tl.Logistic(loc, scale),
         "point": lambda: tl.Point(loc),
-        "standardised": lambda: Standardised(loc, scale, NormalLaw(0.3, 1.5), "standardised"),
+        "standardised": lambda: RecalibratedLocationScale(
+            loc, scale, NormalLaw(0.3, 1.5), "standardised"
+        ),
         "isotonic": lambda: recalibrated(tl.Normal(loc, 0.1 * scale), rng),
         "isotonic with ties": lambda: recalibrated(tl.Point(np.round(loc)), rng, digits=0),
         "stacked": lambda: Stacked(

@@ -7,7 +7,7 @@ import scoringrules as sr
 
 import trueline as tl
 from trueline._validation import CalibrationWarning
-from trueline.distributions import Standardised
+from trueline.distributions import RecalibratedLocationScale
 from trueline.laws import ExponentialTail, PiecewiseLaw
 
 
@@ -66,7 +66,7 @@ def weakly_supported():
     """A law known from 9 calibration rows, which support the levels 0.1 to 0.9."""
     knots, shares = np.arange(9.0), np.arange(1, 10) / 10
     law = PiecewiseLaw(knots, shares, shares, (ExponentialTail(1.0), ExponentialTail(1.0)))
-    return Standardised(np.zeros(3), np.ones(3), law, "standardised")
+    return RecalibratedLocationScale(np.zeros(3), np.ones(3), law, "standardised")
 
 
 @pytest.mark.parametrize("name", ["coverage", "interval_score", "evaluate"])

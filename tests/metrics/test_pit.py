@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 
 import trueline as tl
-from trueline.distributions import Standardised
+from trueline.distributions import RecalibratedLocationScale
 from trueline.laws import ExponentialTail, PiecewiseLaw
 from trueline.metrics._pit import Ecdf
 
@@ -64,8 +64,8 @@ def test_which_forecasts_have_steps():
     one = np.ones(1)
     assert not tl.Normal(0, 1)._has_steps
     assert not tl.StudentT(0, 1, 3)._has_steps
-    assert not Standardised(one, one, smooth_law(), "standardised")._has_steps
-    assert Standardised(one, one, atomic_law(), "standardised")._has_steps
+    assert not RecalibratedLocationScale(one, one, smooth_law(), "standardised")._has_steps
+    assert RecalibratedLocationScale(one, one, atomic_law(), "standardised")._has_steps
     assert tl.Point(0.0)._has_steps
     assert tl.Samples([[0.0, 1.0]])._has_steps
 
@@ -73,7 +73,7 @@ def test_which_forecasts_have_steps():
 def test_randomised_values_of_an_atom_are_uniform():
     # Exact law: the share below p is binomial. 99.9%, for nine levels together.
     n = 5000
-    F = Standardised(np.zeros(n), np.ones(n), atomic_law(), "standardised")
+    F = RecalibratedLocationScale(np.zeros(n), np.ones(n), atomic_law(), "standardised")
     y = F.sample(1, random_state=0)[:, 0]
     u = tl.pit(y, F, randomized=True, random_state=1)
     for p in np.arange(1, 10) / 10:

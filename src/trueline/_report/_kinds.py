@@ -10,17 +10,16 @@ from trueline.distributions import (
     Normal,
     Point,
     Quantiles,
+    RecalibratedLocationScale,
+    RecalibratedQuantiles,
+    RecalibratedScores,
     Samples,
     Stacked,
-    Standardised,
     StudentT,
 )
-from trueline.distributions._quantiles import RecalibratedQuantiles
-from trueline.distributions._recalibrated import Recalibrated
 from trueline.interop._external import ScipyForecast, SkproForecast, TorchForecast
 from trueline.interop._transformed import Transformed
-from trueline.laws import Law
-from trueline.laws._piecewise import PiecewiseLaw
+from trueline.laws import Law, PiecewiseLaw
 
 _KINDS: dict[type[Distribution], str] = {
     Normal: "normal",
@@ -64,6 +63,6 @@ def _maps(dist: Distribution) -> list[Law]:
     """Return the laws that recalibrators put in place of the forecast's own."""
     if isinstance(dist, Stacked):
         return [law for part in dist.parts for law in _maps(part)]
-    if isinstance(dist, Recalibrated | RecalibratedQuantiles | Standardised):
+    if isinstance(dist, RecalibratedScores | RecalibratedQuantiles | RecalibratedLocationScale):
         return [dist.law]
     return []

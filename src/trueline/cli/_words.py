@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scipy.special import bdtr, bdtrc
 
 from trueline._messages import count
-from trueline.distributions._abstract import _rows_needed
+from trueline.distributions import rows_needed
 from trueline.recalibration import Grouped, Recalibrator
 from trueline.recalibration._abstract import Pooled
 
@@ -85,7 +85,7 @@ def supported(recalibrator: Recalibrator, rows: int) -> str | None:
     else:
         return None
     most = 1.0 - 2.0 * max(low, 1.0 - high)
-    fewest = _rows_needed(0.5 * (1.0 - _USUAL))
+    fewest = rows_needed(0.5 * (1.0 - _USUAL))
     if most >= _USUAL - _ROUNDING:
         # A map of a few parameters has levels everywhere, however little it has seen.
         if recalibrator.scores_.total >= fewest - _ROUNDING:

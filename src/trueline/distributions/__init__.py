@@ -1,29 +1,35 @@
 """Batches of predictive distributions."""
 
-from trueline.distributions._abstract import Distribution
+from trueline.distributions._abstract import Distribution, rows_needed
 from trueline.distributions._location_scale import (
     Laplace,
+    LocationScale,
     Logistic,
     Normal,
     Point,
-    Standardised,
+    RecalibratedLocationScale,
     StudentT,
 )
 from trueline.distributions._mixture import Mixture
-from trueline.distributions._quantiles import Quantiles
+from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
+from trueline.distributions._recalibrated import RecalibratedScores
 from trueline.distributions._samples import Samples
 from trueline.distributions._stacked import Stacked
 
 __all__ = [
     "Distribution",
     "Laplace",
+    "LocationScale",
     "Logistic",
     "Mixture",
     "Normal",
     "Point",
     "Quantiles",
+    "RecalibratedLocationScale",
+    "RecalibratedQuantiles",
+    "RecalibratedScores",
     "Samples",
     "Stacked",
-    "Standardised",
     "StudentT",
+    "rows_needed",
 ]

@@ -8,24 +8,21 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from trueline._validation import (
     CalibrationWarning,
     FloatArray,
     RandomState,
+    Rows,
     all_finite,
     as_float,
     check_no_nan,
     generator,
     levels,
 )
-from trueline.laws import NormalLaw, ScoreLaw
-from trueline.laws._normal import LOG_SQRT_2PI
-from trueline.laws._search import normal_score, solve_increasing
-
-Rows = NDArray[np.intp]
+from trueline.laws import LOG_SQRT_2PI, NormalLaw, ScoreLaw, normal_score, solve_increasing
 
 # Normal scores up to which a probability keeps enough digits to be inverted.
 _NEAR = 5.0
@@ -160,9 +157,9 @@ class Distribution(ABC):
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         """Return the distribution whose score has this law."""
-        from trueline.distributions._recalibrated import Recalibrated
+        from trueline.distributions._recalibrated import RecalibratedScores
 
-        return Recalibrated(self, law)
+        return RecalibratedScores(self, law)
 
     def _continuous(self) -> Distribution:
         """Return the distribution that the score belongs to; itself unless it has steps."""
@@ -342,7 +339,7 @@ class Distribution(ABC):
                 # The same words whatever the rows: of a stream they are told once, not at each row.
                 f"level {worst:.6g} lies outside those that the calibration rows support: the "
                 f"quantile is read off the extrapolated tail. "
-                f"Fit on at least {_rows_needed(worst)} rows.",
+                f"Fit on at least {rows_needed(worst)} rows.",
                 CalibrationWarning,
                 stacklevel=2,
             )
@@ -390,7 +387,7 @@ class Distribution(ABC):
             warnings.warn(
                 f"a {1.0 - 2.0 * tail:.6g} interval needs levels {tail:.6g} to {1.0 - tail:.6g}, "
                 f"which the calibration rows do not support: its ends are read off the "
-                f"extrapolated tails. Fit on at least {_rows_needed(tail)} rows.",
+                f"extrapolated tails. Fit on at least {rows_needed(tail)} rows.",
                 CalibrationWarning,
                 stacklevel=2,
             )
@@ -502,6 +499,12 @@ def _central_levels(coverage: ArrayLike) -> tuple[float, FloatArray, FloatArray]
 _remembered_levels = lru_cache(maxsize=128)(_central_levels)
 
 
-def _rows_needed(q: float) -> int:
-    """Calibration rows with which the finite-sample map reaches level q."""
-    return int(np.ceil(round(1.0 / min(q, 1.0 - q), 6))) - 1
+def rows_needed(level: float) -> int:
+    """Return the number of calibration rows with which the finite-sample map reaches a level.
+
+    Examples
+    --------
+    >>> rows_needed(0.95)
+    19
+    """
+    return int(np.ceil(round(1.0 / min(level, 1.0 - level), 6))) - 1

@@ -9,21 +9,28 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, check_positive, vector
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows, check_positive, vector
+from trueline.distributions._abstract import Distribution
 from trueline.laws import (
-    Dirac,
+    LaplaceLaw,
     Law,
+    LogisticLaw,
     NormalLaw,
+    PointLaw,
     ScoreLaw,
-    StandardLaplace,
-    StandardLogistic,
-    StandardStudentT,
+    StudentTLaw,
 )
 
 
 class LocationScale(Distribution):
-    """Y = loc + scale * Z, with the law of Z from the subclass."""
+    """Forecasts Y = loc + scale * Z; the subclass gives the law of Z.
+
+    Examples
+    --------
+    >>> from trueline.distributions import LocationScale, Normal
+    >>> issubclass(Normal, LocationScale)
+    True
+    """
 
     score_kind: ClassVar[str] = "standardised"
 
@@ -110,10 +117,10 @@ class LocationScale(Distribution):
         return np.multiply(np.square(self.scale), np.ravel(self.law.var))
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return Standardised(self.loc, self.scale, law, self.score_kind)
+        return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
 
 
-class Standardised(LocationScale):
+class RecalibratedLocationScale(LocationScale):
     """A recalibrated location-scale forecast: any law for Z. Made by ``transform``.
 
     Examples
@@ -122,7 +129,7 @@ class Standardised(LocationScale):
     >>> F = tl.Normal([0.0, 0.0, 0.0], 1.0)
     >>> G = tl.Scaling().fit([1.0, 2.0, 3.0], F).transform(F)
     >>> type(G).__name__, G.mean()
-    ('Standardised', array([2., 2., 2.]))
+    ('RecalibratedLocationScale', array([2., 2., 2.]))
     """
 
     def __init__(self, loc: FloatArray, scale: FloatArray, law: ScoreLaw, score_kind: str) -> None:
@@ -257,7 +264,7 @@ class StudentT(LocationScale):
     def __init__(self, loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> None:
         self.loc, self.scale, self.df = _loc_and_scale(loc, scale, df=df)
         one = bool((self.df == self.df[0]).all())
-        self._law = StandardStudentT(self.df[0] if one else self.df[:, None])
+        self._law = StudentTLaw(self.df[0] if one else self.df[:, None])
 
     @property
     def law(self) -> Law:
@@ -294,7 +301,7 @@ class Point(LocationScale):
 
     @property
     def law(self) -> Law:
-        return _DIRAC
+        return _POINT
 
     def _take(self, rows: Rows) -> Distribution:
         return Point(self.loc[rows])
@@ -307,6 +314,6 @@ class Point(LocationScale):
 
 
 _NORMAL = NormalLaw()
-_LAPLACE = StandardLaplace()
-_LOGISTIC = StandardLogistic()
-_DIRAC = Dirac()
+_LAPLACE = LaplaceLaw()
+_LOGISTIC = LogisticLaw()
+_POINT = PointLaw()

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from trueline._validation import FloatArray, as_float, check_finite
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows, as_float, check_finite
+from trueline.distributions._abstract import Distribution
 from trueline.distributions._location_scale import Normal
-from trueline.distributions._recalibrated import Recalibrated
-from trueline.laws import NormalLaw, ScoreLaw
-from trueline.laws._search import normal_score, solve_increasing
+from trueline.distributions._recalibrated import RecalibratedScores
+from trueline.laws import NormalLaw, ScoreLaw, normal_score, solve_increasing
 
 # Normal scores within which the components' own quantiles are asked for as a bracket.
 _BRACKET = 8.0
@@ -132,7 +131,7 @@ class Mixture(Distribution):
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         # A map moves the continuous curves that the score belongs to, not their steps.
-        return Recalibrated(self._continuous(), law)
+        return RecalibratedScores(self._continuous(), law)
 
     @cached_property
     def _frame(self) -> tuple[FloatArray, FloatArray]:

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows
+from trueline.distributions._abstract import Distribution
 from trueline.laws import ScoreLaw
 
 # Normal scores at which the base is tabulated, and the geometric steps on from the last of

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from trueline._validation import CalibrationWarning, FloatArray, increasing_levels, matrix
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
+from trueline.distributions._abstract import Distribution
 from trueline.laws import NormalLaw, ScoreLaw
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows
+from trueline.distributions._abstract import Distribution
 from trueline.distributions._quadrature import Quadrature
 from trueline.laws import ScoreLaw
 
 
-class Recalibrated(Distribution):
+class RecalibratedScores(Distribution):
     """The law of the score replaced, for a base whose score is the normal score of its CDF.
 
     Mean, variance and CRPS are by `Quadrature`; the rest is exact. Made by ``transform``.
@@ -25,7 +25,7 @@ class Recalibrated(Distribution):
         return len(self.base)
 
     def _take(self, rows: Rows) -> Distribution:
-        return Recalibrated(self.base._take(rows), self.law)
+        return RecalibratedScores(self.base._take(rows), self.law)
 
     @property
     def _supported(self) -> tuple[float, float]:
@@ -76,4 +76,4 @@ class Recalibrated(Distribution):
         return Quadrature(self.base, self.law).crps(y)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return Recalibrated(self.base, law)
+        return RecalibratedScores(self.base, law)

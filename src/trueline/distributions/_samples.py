@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from trueline._validation import FloatArray, matrix
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows, matrix
+from trueline.distributions._abstract import Distribution
 from trueline.distributions._quantiles import RecalibratedQuantiles
 from trueline.laws import NormalLaw, ScoreLaw
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution, Rows
+from trueline._validation import FloatArray, Rows
+from trueline.distributions._abstract import Distribution
 from trueline.laws import ScoreLaw
 
 

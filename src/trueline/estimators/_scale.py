@@ -12,12 +12,12 @@ from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import (
     Distribution,
     Laplace,
+    LocationScale,
     Logistic,
     Normal,
     Point,
     StudentT,
 )
-from trueline.distributions._location_scale import LocationScale
 from trueline.estimators._checks import learns
 from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.distributions import Standardised
+from trueline.distributions import RecalibratedLocationScale
 from trueline.export._formulas import has_formula
 from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw
 from trueline.recalibration import Grouped, Recalibrator
@@ -42,7 +42,9 @@ class Deployed:
     def quantiles(self, levels: FloatArray) -> FloatArray:
         """Quantiles of the score, (laws, levels), with the warnings that forecasts would give."""
         zero, one = np.zeros(1), np.ones(1)
-        rows = [Standardised(zero, one, law, self.kind).ppf(levels)[0] for law in self.laws]
+        rows = [
+            RecalibratedLocationScale(zero, one, law, self.kind).ppf(levels)[0] for law in self.laws
+        ]
         return np.stack(rows)
 
     def thinned(self, max_knots: int) -> tuple[list[ScoreLaw], float]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.distributions import Standardised
+from trueline.distributions import RecalibratedLocationScale
 from trueline.files._groups import Codes, GroupCodes, with_names
 from trueline.laws import NormalLaw
 from trueline.recalibration import Grouped, Recalibrator
@@ -143,7 +143,7 @@ class Fitting:
             return None
         # A map is learned from scores alone, so a forecast whose score is y itself will do.
         n = scores.size
-        dist = Standardised(
+        dist = RecalibratedLocationScale(
             np.broadcast_to(0.0, n), np.broadcast_to(1.0, n), NormalLaw(), self._kind
         )
         made = recalibrator._unfitted_copy().fit(scores, dist, w, codes)

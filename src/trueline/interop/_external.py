@@ -11,12 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution, Rows
-from trueline.distributions._recalibrated import Recalibrated
-from trueline.laws import ScoreLaw
-from trueline.laws._normal import LOG_SQRT_2PI
-from trueline.laws._search import normal_score, solve_increasing
+from trueline._validation import FloatArray, Rows
+from trueline.distributions import Distribution, RecalibratedScores
+from trueline.laws import LOG_SQRT_2PI, ScoreLaw, normal_score, solve_increasing
 
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
@@ -195,7 +192,7 @@ class External(Distribution):
         return Continued(self)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return Recalibrated(Continued(self), law)
+        return RecalibratedScores(Continued(self), law)
 
 
 class Continued(Distribution):
@@ -249,7 +246,7 @@ class Continued(Distribution):
         return self._unscore(np.asarray(ndtri(q)))
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return Recalibrated(self, law)
+        return RecalibratedScores(self, law)
 
 
 #: What scipy's newer distributions call the methods of the older ones.

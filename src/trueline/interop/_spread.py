@@ -5,10 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.distributions import Distribution, Mixture, Point, Samples, Stacked
-from trueline.distributions._location_scale import LocationScale
+from trueline.distributions import (
+    Distribution,
+    LocationScale,
+    Mixture,
+    Point,
+    RecalibratedScores,
+    Samples,
+    Stacked,
+)
 from trueline.distributions._quantiles import Interpolated
-from trueline.distributions._recalibrated import Recalibrated
 
 # Levels so far out that what lies beyond does not count.
 _OUT = np.array([[1e-12, 1.0 - 1e-12]])
@@ -51,6 +57,6 @@ def _has_atoms(F: Distribution) -> bool:
         return any(_has_atoms(part) for part in F.parts)
     if isinstance(F, Interpolated):
         return bool((np.diff(F.values, axis=1) == 0).any()) or F.law.has_steps
-    if isinstance(F, Recalibrated):
+    if isinstance(F, RecalibratedScores):
         return _has_atoms(F.base) or F.law.has_steps
     return F._has_steps

@@ -14,7 +14,7 @@ import numpy as np
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.interop._external import External
-from trueline.laws._search import solve_increasing
+from trueline.laws import solve_increasing
 
 # Where the upper tail is smaller, 1 - q has lost too many digits to be inverted.
 _SMALL = 1e-4

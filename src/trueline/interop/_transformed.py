@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logit, ndtri
 
-from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution, Rows
-from trueline.distributions._location_scale import LocationScale, StudentT
-from trueline.distributions._mixture import Mixture
+from trueline._validation import FloatArray, Rows
+from trueline.distributions import Distribution, LocationScale, Mixture, StudentT
 from trueline.interop._external import External
 
 

@@ -12,7 +12,7 @@ from trueline.laws._abstract import Law
 _LOG_2 = math.log(2.0)
 
 
-class StandardLaplace(Law):
+class LaplaceLaw(Law):
     """Density exp(-|z|) / 2."""
 
     def cdf(self, z: FloatArray) -> FloatArray:

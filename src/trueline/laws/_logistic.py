@@ -9,7 +9,7 @@ from trueline._validation import FloatArray
 from trueline.laws._abstract import Law
 
 
-class StandardLogistic(Law):
+class LogisticLaw(Law):
     """R(z) = 1 / (1 + exp(-z))."""
 
     def cdf(self, z: FloatArray) -> FloatArray:

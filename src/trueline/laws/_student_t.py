@@ -19,7 +19,7 @@ _GAP = 1e-4
 _LOG_HUGE = np.log(np.finfo(np.float64).max)
 
 
-class StandardStudentT(Law):
+class StudentTLaw(Law):
     """Student's t with `df` degrees of freedom: a scalar, or (n, 1) for one a row."""
 
     def __init__(self, df: FloatArray) -> None:
@@ -130,7 +130,7 @@ def _log_growth(t: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def _log_tail_excess(log_t: FloatArray, log_p: FloatArray, df: FloatArray) -> FloatArray:
-    return log_p - StandardStudentT(df).logcdf(-np.exp(np.minimum(log_t, _LOG_HUGE)))
+    return log_p - StudentTLaw(df).logcdf(-np.exp(np.minimum(log_t, _LOG_HUGE)))
 
 
 def _log_tail_quantile(log_p: FloatArray, df: FloatArray) -> FloatArray:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, levels as check_levels
-from trueline.distributions import Distribution
-from trueline.distributions._location_scale import LocationScale
+from trueline.distributions import Distribution, LocationScale
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import mean, size, total
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
-from trueline.distributions import Distribution, Quantiles
-from trueline.distributions._location_scale import LocationScale
+from trueline.distributions import Distribution, LocationScale, Quantiles
 from trueline.recalibration._abstract import Recalibrator, check_kind
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import (

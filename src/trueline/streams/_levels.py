@@ -45,8 +45,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray
-from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw, Tail
-from trueline.laws._warped import WarpedLaw
+from trueline.laws import ExponentialTail, PiecewiseLaw, PinnedLaw, ScoreLaw, Tail
 
 #: Doublings between the smallest and the largest float64, with some to spare: K stays below.
 MOST_DOUBLINGS = 2200
@@ -182,7 +181,7 @@ class Reach:
         knots, lefts, rights = knots[inside], lefts[inside], rights[inside]
         if (lefts == rights).all():  # one array for both says that there are no jumps
             lefts = rights
-        law = WarpedLaw(knots, lefts, rights, tails, pins)
+        law = PinnedLaw(knots, lefts, rights, tails, pins)
         supported = warp(np.array(self.law.supported))
         law.supported = min(float(supported[0]), levels[0]), max(float(supported[1]), levels[1])
         return law

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import GeneratorType
 from typing import Any
 
-from trueline.distributions._abstract import Distribution
+from trueline.distributions import Distribution
 from trueline.interop._convert._errors import KINDS, refuse_kind
 from trueline.interop._convert._numbers import from_array, from_tuple
 from trueline.interop._convert._tables import from_mapping, from_named

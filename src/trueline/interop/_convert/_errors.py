@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution
+from trueline.distributions import Distribution
 from trueline.interop._external import External
 
 #: What a table or an array may be said to hold.

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueline._validation import FloatArray, as_float
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._samples import Samples
+from trueline.distributions import Distribution, Samples
 from trueline.interop._convert._errors import class_name, refuse, refuse_kind
 from trueline.interop._convert._numbers import from_levels
 

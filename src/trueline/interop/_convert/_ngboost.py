@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import Normal
+from trueline.distributions import Distribution, Normal
 from trueline.interop._convert._errors import class_name, refuse, refuse_multivariate
 from trueline.interop._convert._scipy import from_scipy
 from trueline.interop._transformed import SIGMOID, transformed

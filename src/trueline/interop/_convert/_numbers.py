@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray, as_float, detached, vector
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import Normal, Point
-from trueline.distributions._quantiles import Quantiles
-from trueline.distributions._samples import Samples
+from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
 from trueline.interop._convert._errors import SAY_WHICH, refuse
 
 

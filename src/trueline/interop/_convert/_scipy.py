@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from trueline._validation import FloatArray, as_float
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import (
+from trueline.distributions import (
+    Distribution,
     Laplace,
     LocationScale,
     Logistic,
+    Mixture,
     Normal,
     StudentT,
 )
-from trueline.distributions._mixture import Mixture
 from trueline.interop._convert._errors import (
     checked,
     class_name,

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray, as_float
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import Laplace, Logistic, Normal, Point, StudentT
-from trueline.distributions._mixture import Mixture
-from trueline.distributions._samples import Samples
+from trueline.distributions import (
+    Distribution,
+    Laplace,
+    Logistic,
+    Mixture,
+    Normal,
+    Point,
+    Samples,
+    StudentT,
+)
 from trueline.interop._convert._errors import checked, refuse, refuse_steps, rows_of
 from trueline.interop._convert._scipy import cauchy, from_family
 from trueline.interop._external import SkproForecast, skpro_exact

@@ -12,9 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from trueline._validation import FloatArray, as_float
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import Point, StudentT
-from trueline.distributions._samples import Samples
+from trueline.distributions import Distribution, Point, Samples, StudentT
 from trueline.interop._convert._errors import refuse, shown
 from trueline.interop._convert._names import (
     CENTRES,

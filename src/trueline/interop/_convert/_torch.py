@@ -10,9 +10,7 @@ import numpy as np
 from scipy.special import softmax
 
 from trueline._validation import FloatArray
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._location_scale import Laplace, Normal, StudentT
-from trueline.distributions._mixture import Mixture
+from trueline.distributions import Distribution, Laplace, Mixture, Normal, StudentT
 from trueline.interop._convert._errors import (
     checked,
     refuse,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline.distributions._abstract import Distribution
+from trueline.distributions import Distribution
 
 
 def from_interop(obj: Any) -> Distribution:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueline.distributions._abstract import Distribution
-from trueline.distributions._samples import Samples
+from trueline.distributions import Distribution, Samples
 from trueline.interop._convert._errors import class_name, refuse, refuse_kind
 from trueline.interop._convert._numbers import from_array, from_levels
 from trueline.interop._convert._tables import from_mapping

@@ -8,7 +8,7 @@ from trueline._validation import FloatArray
 from trueline.laws._abstract import Law
 
 
-class Dirac(Law):
+class PointLaw(Law):
     """Z = 0. The density is infinite there and zero elsewhere."""
 
     def cdf(self, z: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from trueline.laws._piecewise import PiecewiseLaw
 from trueline.laws._tails import Tail
 
 
-class WarpedLaw(PiecewiseLaw):
+class PinnedLaw(PiecewiseLaw):
     """R is linear between knots, and at some levels its quantiles are exactly what was asked.
 
     A knot has the level that was asked for, but the way there from the knot before may round.
