@@ -40,7 +40,7 @@ def make_maps() -> list[tl.Recalibrator]:
         tl.Isotonic().fit(y, F).compress(20),
         rounded,
         tl.Smooth().fit(y, F),
-        tl.Beta().fit(y, F, w),
+        tl.BetaCalibration().fit(y, F, w),
         tl.Scaling().fit(y, tl.Point(np.zeros(60))),
         tl.Auto().fit(y, F),
         tl.Grouped().fit(y, F, groups=groups),

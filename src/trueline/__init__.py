@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     )
     from trueline.recalibration import (
         Auto as Auto,
-        Beta as Beta,
+        BetaCalibration as BetaCalibration,
         Conditional as Conditional,
         Grouped as Grouped,
         Isotonic as Isotonic,
@@ -148,7 +148,7 @@ _PUBLIC = {
     ),
     "trueline.recalibration": (
         "Auto",
-        "Beta",
+        "BetaCalibration",
         "Conditional",
         "Grouped",
         "Isotonic",

@@ -6,7 +6,7 @@ import os
 
 from trueline.recalibration import (
     Auto,
-    Beta,
+    BetaCalibration,
     Grouped,
     Isotonic,
     Recalibrator,
@@ -17,7 +17,7 @@ from trueline.recalibration._persistence import read
 from trueline.streams import Online
 
 _CLASSES: dict[str, type[Recalibrator]] = {
-    c.__name__: c for c in (Isotonic, Smooth, Beta, Scaling, Grouped, Auto, Online)
+    c.__name__: c for c in (Isotonic, Smooth, BetaCalibration, Scaling, Grouped, Auto, Online)
 }
 
 

@@ -114,7 +114,7 @@ def test_fit_writes_the_map_of_the_python_api(trueline, folder, past):
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (["--method", "beta"], tl.Beta()),
+        (["--method", "beta"], tl.BetaCalibration()),
         (["--group", "region"], tl.Grouped()),
         (["--group", "region", "--method", "grouped"], tl.Grouped()),
         (["--group", "region", "--method", "smooth"], tl.Grouped(tl.Smooth())),

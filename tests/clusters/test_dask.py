@@ -116,7 +116,9 @@ def test_on_a_cluster(client, options):
             check_evaluation(tld.evaluate(frame, which, columns=columns), case, which, columns)
 
 
-@pytest.mark.parametrize("method", [tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()], ids=repr)
+@pytest.mark.parametrize(
+    "method", [tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()], ids=repr
+)
 @pytest.mark.usefixtures("here")
 def test_with_every_recalibrator(method):
     case = make_case("normal")
@@ -136,7 +138,7 @@ def test_a_recalibrator_of_ones_own():
     np.testing.assert_array_equal(R.scores_.values, np.sort(case.dist.score(case.y)))
     assert message_of(R, do=tld.transform, frame=frame_of(case)) == (
         "Own() cannot be sent to workers: only trueline's own maps can be read there. Expected "
-        "Isotonic, Smooth, Beta, Scaling, Auto or Grouped."
+        "Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
     )
 
 

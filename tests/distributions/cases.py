@@ -85,6 +85,6 @@ FORMS: dict[str, Callable[[tl.Distribution], tl.Distribution]] = {
     "isotonic with atoms": _fitted(tl.Isotonic(), ties=True),
     "isotonic, Eq. 6": _fitted(tl.Isotonic(finite_sample=False)),
     "smooth": _fitted(tl.Smooth()),
-    "beta": _fitted(tl.Beta()),
+    "beta": _fitted(tl.BetaCalibration()),
     "scaling": _fitted(tl.Scaling()),
 }

@@ -33,7 +33,7 @@ MAPS = {
     "isotonic": tl.Isotonic(),
     "eq6": tl.Isotonic(finite_sample=False),
     "smooth": tl.Smooth(),
-    "beta": tl.Beta(),
+    "beta": tl.BetaCalibration(),
     "scaling": tl.Scaling(),
 }
 Y = RNG.normal(loc=0.4, scale=2.5, size=ROWS)

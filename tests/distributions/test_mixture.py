@@ -5,7 +5,7 @@ import pytest
 
 import trueline as tl
 
-MAPS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()]
+MAPS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()]
 
 
 @pytest.mark.parametrize("scale", [0.3, 1e-6])

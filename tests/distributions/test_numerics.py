@@ -25,7 +25,12 @@ KINDS = {
         [tl.Normal(DRAWS[:, 0] + c, 1.0), tl.Laplace(DRAWS[:, 1] + (3.0 + c), 0.5)]
     ),
 }
-MAPS = {"none": None, "isotonic": tl.Isotonic(), "smooth": tl.Smooth(), "beta": tl.Beta()}
+MAPS = {
+    "none": None,
+    "isotonic": tl.Isotonic(),
+    "smooth": tl.Smooth(),
+    "beta": tl.BetaCalibration(),
+}
 
 
 @pytest.mark.parametrize("method", MAPS)

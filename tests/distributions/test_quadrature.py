@@ -81,7 +81,7 @@ BASES = {
 MAPS = {
     "isotonic": tl.Isotonic(),
     "smooth": tl.Smooth(),
-    "beta": tl.Beta(),
+    "beta": tl.BetaCalibration(),
     "scaling": tl.Scaling(),
 }
 

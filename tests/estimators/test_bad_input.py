@@ -82,9 +82,9 @@ PARAMETERS = {
         f"method is None; expected a recalibrator such as Isotonic(), or one of the names {NAMES}.",
     ),
     "a class of method": (
-        {"method": tl.Beta},
+        {"method": tl.BetaCalibration},
         TypeError,
-        "method is the class Beta; expected an object: Beta().",
+        "method is the class BetaCalibration; expected an object: BetaCalibration().",
     ),
     "one fold": ({"cv": 1}, ValueError, f"cv is 1; {A_SPLIT}"),
     "no folds": ({"cv": None}, ValueError, f"cv is None; {A_SPLIT}"),

@@ -21,7 +21,7 @@ MAPS = [
     tl.Isotonic(finite_sample=False),
     tl.Smooth(),
     tl.Smooth(n_knots=2),
-    tl.Beta(),
+    tl.BetaCalibration(),
     tl.Scaling(),
     tl.Auto(),
 ]
@@ -184,7 +184,9 @@ def test_scores_that_float32_cannot_tell_apart():
     assert rises.min() >= -4.0 * unit("float32")
 
 
-@pytest.mark.parametrize("R", [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()], ids=repr)
+@pytest.mark.parametrize(
+    "R", [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()], ids=repr
+)
 def test_far_tails_in_float32(R):
     y, mean, std = rows(1000)
     R = R.fit(y, tl.Normal(mean, std))
@@ -267,7 +269,7 @@ def test_groups_with_laws_of_different_kinds():
 @weak
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize(
-    "R", [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Grouped()], ids=repr
+    "R", [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Grouped()], ids=repr
 )
 def test_rows_that_are_no_forecast_give_nan(R, dtype):
     y, mean, std = rows(50)
@@ -422,4 +424,4 @@ def test_maps_that_cannot_leave_python():
         "to_onnx takes maps of location-scale forecasts and of Point. Fit it on Normal(mean, std)."
     )
     with pytest.raises(tl._validation.NotFittedError):
-        to_onnx(tl.Beta())
+        to_onnx(tl.BetaCalibration())

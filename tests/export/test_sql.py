@@ -19,7 +19,7 @@ MAPS = [
     tl.Isotonic(finite_sample=False),
     tl.Smooth(),
     tl.Smooth(n_knots=2),
-    tl.Beta(),
+    tl.BetaCalibration(),
     tl.Scaling(),
     tl.Auto(),
 ]
@@ -100,7 +100,7 @@ def test_ties_and_weights():
 
 def test_far_in_the_lower_tail_digits_stay():
     y, mean, std = rows(1000)
-    for R in (tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()):
+    for R in (tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()):
         R.fit(y, tl.Normal(mean, std))
         z = R.law_.ppf(np.array([1e-9, 1e-30, 1e-100]))
         columns = {"mean": np.zeros(3), "std": np.ones(3), "y": z}
@@ -151,7 +151,9 @@ def test_hostile_column_names(name):
         np.testing.assert_allclose(got, G.ppf(0.5), rtol=1e-12)
 
 
-@pytest.mark.parametrize("R", [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()], ids=repr)
+@pytest.mark.parametrize(
+    "R", [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()], ids=repr
+)
 def test_columns_named_as_the_variables_of_a_lambda(R):
     y, mean, std = rows(50)
     R = R.fit(y, tl.Normal(mean, std))
@@ -172,7 +174,9 @@ def test_columns_named_as_the_variables_of_a_lambda(R):
         np.testing.assert_allclose(answer["x"], expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("R", [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()], ids=repr)
+@pytest.mark.parametrize(
+    "R", [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()], ids=repr
+)
 def test_missing_rows_stay_missing(R):
     y, mean, std = rows(50)
     R = R.fit(y, tl.Normal(mean, std))
@@ -332,8 +336,8 @@ def test_maps_that_cannot_leave_python():
     with pytest.raises(TypeError) as wrong:
         to_sql(R, level=0.5)
     assert str(wrong.value) == (
-        "to_sql cannot take Conditional; expected Isotonic, Smooth, Beta, Scaling, Auto, Grouped "
-        "or Online, whose maps need no more than the score. Fit one of these instead."
+        "to_sql cannot take Conditional; expected Isotonic, Smooth, BetaCalibration, Scaling, "
+        "Auto, Grouped or Online, whose maps need no more than the score. Fit one of these instead."
     )
     R = tl.Isotonic().fit(y, tl.Samples(mean[:, None] + np.array([-1.0, 0.0, 1.0])))
     with pytest.raises(ValueError, match="whole forecast") as kind:

@@ -10,7 +10,7 @@ from tests.files.cases import ENDINGS, make_case
 from trueline.files import Columns, FileError, _fitting, _groups
 from trueline.recalibration import _scores
 
-METHODS = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()]
+METHODS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -230,7 +230,7 @@ def test_a_score_beyond_numbers_names_its_row(tmp_path):
     [
         (tl.Conditional(), {}, "is learned from features and cannot be fitted on a file"),
         (tl.Grouped(), {}, "needs the column of the groups. Name it with Columns(group=...)."),
-        (tl.Beta(), {"group": "region"}, "expected Grouped(Beta())."),
+        (tl.BetaCalibration(), {"group": "region"}, "expected Grouped(BetaCalibration())."),
         (None, {"group": "id"}, "Is it a name of each row rather than of a group?"),
     ],
     ids=["features", "no groups", "groups", "too many groups"],

@@ -18,7 +18,7 @@ POOLED = [
     tl.Isotonic(),
     tl.Isotonic(finite_sample=False),
     tl.Smooth(),
-    tl.Beta(),
+    tl.BetaCalibration(),
     tl.Scaling(),
     tl.Auto(random_state=0),
 ]

@@ -23,7 +23,7 @@ def two_peaks():
 
 def test_normal_scores_need_two_parameters():
     auto = tl.Auto().fit(normal(), POINT)
-    assert repr(auto.best_) in ("Scaling()", "Beta()")
+    assert repr(auto.best_) in ("Scaling()", "BetaCalibration()")
     table = auto.crps_
     assert min(table, key=table.get) == repr(auto.best_)
     # Where the two-parameter map is right, the others cost next to nothing.
@@ -59,7 +59,7 @@ def test_the_map_is_that_of_the_best_candidate_on_all_rows():
 def test_every_candidate_has_its_crps_in_the_unit_of_the_score():
     y = normal()
     auto = tl.Auto().fit(y, POINT)
-    assert list(auto.crps_) == ["Scaling()", "Beta()", "Smooth()", "Isotonic()"]
+    assert list(auto.crps_) == ["Scaling()", "BetaCalibration()", "Smooth()", "Isotonic()"]
     # The CRPS of a normal law at its own draws is its scale / sqrt(pi) on average.
     np.testing.assert_allclose(list(auto.crps_.values()), 3.0 / np.sqrt(np.pi), rtol=0.05)
 
@@ -86,7 +86,7 @@ def test_ties_go_to_the_earlier_candidate():
     auto.fit(skewed(), POINT)
     candidates = auto.candidates
     assert auto.best_ in (candidates[0], candidates[2])
-    one_row = tl.Auto([tl.Beta(), tl.Isotonic()]).fit([1.0], tl.Point(0.0))
+    one_row = tl.Auto([tl.BetaCalibration(), tl.Isotonic()]).fit([1.0], tl.Point(0.0))
     assert one_row.best_ is one_row.candidates[0]
 
 

@@ -274,7 +274,7 @@ def test_one_missing_group_alone():
     refused(ValueError, message, tl.Grouped().fit, [1.0], F[:1], groups=[None])
 
 
-@pytest.mark.parametrize("cls", [tl.Isotonic, tl.Smooth, tl.Beta, tl.Scaling, tl.Auto])
+@pytest.mark.parametrize("cls", [tl.Isotonic, tl.Smooth, tl.BetaCalibration, tl.Scaling, tl.Auto])
 def test_groups_for_a_map_that_has_none(cls):
     name = cls.__name__
     message = (
@@ -337,7 +337,7 @@ def test_location_scale_forecasts_share_their_kind():
         (tl.Isotonic(), tl.Isotonic(finite_sample=False)),
         (tl.Smooth(), tl.Smooth(n_knots=4)),
         (tl.Auto(), tl.Auto(cv=3)),
-        (tl.Auto([tl.Scaling()]), tl.Auto([tl.Beta()])),
+        (tl.Auto([tl.Scaling()]), tl.Auto([tl.BetaCalibration()])),
     ],
     ids=repr,
 )
@@ -403,20 +403,23 @@ def test_max_knots(max_knots):
         (tl.Auto(random_state=None), "random_state is None; expected an integer of 0 or more."),
         (
             tl.Auto(candidates=[]),
-            "candidates is []; expected Isotonic, Smooth, Beta or Scaling objects, at least one.",
+            (
+                "candidates is []; expected Isotonic, Smooth, BetaCalibration or Scaling objects, "
+                "at least one."
+            ),
         ),
         (
             tl.Auto(candidates=["isotonic"]),
             (
-                "candidates is ['isotonic']; expected Isotonic, Smooth, Beta or Scaling objects, "
-                "at least one."
+                "candidates is ['isotonic']; expected Isotonic, Smooth, BetaCalibration or Scaling "
+                "objects, at least one."
             ),
         ),
         (
             tl.Auto(candidates=[tl.Auto()]),
             (
-                "candidates is [Auto()]; expected Isotonic, Smooth, Beta or Scaling objects, at "
-                "least one."
+                "candidates is [Auto()]; expected Isotonic, Smooth, BetaCalibration or Scaling "
+                "objects, at least one."
             ),
         ),
         (
@@ -429,11 +432,17 @@ def test_max_knots(max_knots):
         ),
         (
             tl.Grouped(recalibrator="isotonic"),
-            "recalibrator is 'isotonic'; expected Isotonic, Smooth, Beta, Scaling or Auto.",
+            (
+                "recalibrator is 'isotonic'; expected Isotonic, Smooth, "
+                "BetaCalibration, Scaling or Auto."
+            ),
         ),
         (
             tl.Grouped(recalibrator=tl.Grouped()),
-            "recalibrator is Grouped(); expected Isotonic, Smooth, Beta, Scaling or Auto.",
+            (
+                "recalibrator is Grouped(); expected Isotonic, Smooth, "
+                "BetaCalibration, Scaling or Auto."
+            ),
         ),
         (
             tl.Grouped(recalibrator=tl.Isotonic(finite_sample=None)),

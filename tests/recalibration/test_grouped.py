@@ -6,7 +6,7 @@ from scipy.stats import betabinom
 
 import trueline as tl
 
-INNER = [tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling()]
+INNER = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()]
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 
 

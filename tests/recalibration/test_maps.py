@@ -82,7 +82,7 @@ def test_a_bias_is_taken_out_in_its_own_direction():
     """Not mirrored: outcomes above the forecast move it up."""
     y = 1.0 + np.random.default_rng(1).normal(size=5000)
     forecast = tl.Normal(np.zeros(5000), 1.0)
-    for recalibrator in (tl.Isotonic(), tl.Smooth(), tl.Beta(), tl.Scaling(), tl.Auto()):
+    for recalibrator in (tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()):
         dist = recalibrator.fit(y, forecast).transform(tl.Normal(10.0, 1.0))
         np.testing.assert_allclose(dist.median(), 11.0, atol=0.06)
         np.testing.assert_allclose(dist.mean(), 11.0, atol=0.06)
@@ -115,9 +115,9 @@ def test_scaling_ignores_the_shape_of_the_forecast():
 
 def test_beta_on_normal_scores_is_scaling():
     y = 2.0 + 3.0 * ndtri((np.arange(2000) + 0.5) / 2000)
-    law = fit(tl.Beta(), y).law_
+    law = fit(tl.BetaCalibration(), y).law_
     np.testing.assert_allclose([law.a, law.b, law.c], [1.0, 1.0, 0.0], atol=5e-3)
-    dist = fit(tl.Beta(), y).transform(ZERO)
+    dist = fit(tl.BetaCalibration(), y).transform(ZERO)
     np.testing.assert_allclose(
         dist.ppf([0.05, 0.5, 0.95])[0], norm.ppf([0.05, 0.5, 0.95], 2, 3), atol=0.02
     )
@@ -129,7 +129,7 @@ def test_beta_is_the_logistic_regression_of_scikit_learn():
     from sklearn.linear_model import LogisticRegression
 
     y = np.sort(np.random.default_rng(2).gamma(2.0, size=300))
-    law = fit(tl.Beta(), y).law_
+    law = fit(tl.BetaCalibration(), y).law_
     t = (y - y.mean()) / y.std()
     features = np.stack([log_ndtr(t), -log_ndtr(-t)], axis=1)
     p = (np.arange(300) + 0.5) / 300
@@ -150,7 +150,7 @@ def test_beta_follows_skewness():
         .transform(ZERO)
         .crps(new[None, :])
         .mean()
-        for name, recalibrator in (("beta", tl.Beta()), ("scaling", tl.Scaling()))
+        for name, recalibrator in (("beta", tl.BetaCalibration()), ("scaling", tl.Scaling()))
     }
     assert crps["beta"] < 0.99 * crps["scaling"]
 

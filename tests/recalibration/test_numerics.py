@@ -11,7 +11,7 @@ RECALIBRATORS = [
     tl.Isotonic(),
     tl.Isotonic(finite_sample=False),
     tl.Smooth(),
-    tl.Beta(),
+    tl.BetaCalibration(),
     tl.Scaling(),
     tl.Auto(cv=2),
 ]

@@ -28,7 +28,7 @@ def valid_maps():
         "weighted": tl.Scaling().fit(y, point, sample_weight=rng.uniform(0.5, 3.0, size=12)),
         "compressed": tl.Smooth(n_knots=4).fit(y, point).compress(5),
         "auto": tl.Auto([tl.Scaling(), tl.Isotonic(finite_sample=False)], cv=2).fit(y, point),
-        "grouped": tl.Grouped(tl.Beta(), shrinkage=2.5).fit(y, point, groups=groups),
+        "grouped": tl.Grouped(tl.BetaCalibration(), shrinkage=2.5).fit(y, point, groups=groups),
     }
 
 
@@ -195,7 +195,7 @@ def test_every_truncation_is_refused(path, name):
 
 # ---- documents that are not maps -------------------------------------------------------
 
-CLASSES = "['Auto', 'Beta', 'Grouped', 'Isotonic', 'Online', 'Scaling', 'Smooth']"
+CLASSES = "['Auto', 'BetaCalibration', 'Grouped', 'Isotonic', 'Online', 'Scaling', 'Smooth']"
 KINDS = "('standardised', 'residual', 'normal score')"
 
 
@@ -274,8 +274,8 @@ KINDS = "('standardised', 'residual', 'normal score')"
             ["recalibrator", "params", "candidates"],
             [None],
             (
-                "candidates is [None]; expected Isotonic, Smooth, Beta or Scaling objects, at "
-                "least one"
+                "candidates is [None]; expected Isotonic, Smooth, BetaCalibration or Scaling "
+                "objects, at least one"
             ),
         ),
         (
@@ -283,8 +283,8 @@ KINDS = "('standardised', 'residual', 'normal score')"
             ["recalibrator", "params", "recalibrator"],
             {"class": "Grouped", "params": {"recalibrator": None, "shrinkage": 1.0}},
             (
-                "recalibrator is Grouped(shrinkage=1.0); expected Isotonic, Smooth, Beta, Scaling "
-                "or Auto"
+                "recalibrator is Grouped(shrinkage=1.0); expected Isotonic, Smooth, "
+                "BetaCalibration, Scaling or Auto"
             ),
         ),
         ("exact", ["state"], [], "it has no state"),

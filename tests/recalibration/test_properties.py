@@ -13,7 +13,7 @@ RECALIBRATORS = [
     tl.Isotonic(finite_sample=False),
     tl.Smooth(),
     tl.Smooth(n_knots=2),
-    tl.Beta(),
+    tl.BetaCalibration(),
     tl.Scaling(),
     tl.Auto([tl.Scaling(), tl.Isotonic()], cv=2),
 ]
@@ -64,7 +64,8 @@ def fitted(recalibrator, y, w=None):
 @given(rows=weighted_scores(), plain_rows=even)
 def test_a_map_is_a_cdf(recalibrator, rows, plain_rows):
     # Three parameters cannot follow an outlier a billion times further out than the rest.
-    y, w = rows if not isinstance(recalibrator, tl.Beta) else (np.array(plain_rows), None)
+    is_beta = isinstance(recalibrator, tl.BetaCalibration)
+    y, w = (np.array(plain_rows), None) if is_beta else rows
     dist = fitted(recalibrator, y, w).transform(tl.Point(0.0))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)

@@ -159,7 +159,7 @@ def forecast(n):
     return tl.Normal(np.zeros(n), 1.0)
 
 
-@pytest.mark.parametrize("make", [tl.Isotonic, tl.Smooth, tl.Beta, tl.Scaling, tl.Auto])
+@pytest.mark.parametrize("make", [tl.Isotonic, tl.Smooth, tl.BetaCalibration, tl.Scaling, tl.Auto])
 def test_partial_fit_is_fit(make):
     rng = np.random.default_rng(0)
     y, w = rng.normal(size=500), rng.integers(0, 3, size=500).astype(float)

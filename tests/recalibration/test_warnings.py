@@ -95,7 +95,9 @@ def test_inside_the_rows_nothing_warns(nine):
     dist.mean(), dist.crps(100.0), dist.cdf(-100.0)
 
 
-@pytest.mark.parametrize("recalibrator", [tl.Smooth(), tl.Beta(), tl.Scaling()], ids=repr)
+@pytest.mark.parametrize(
+    "recalibrator", [tl.Smooth(), tl.BetaCalibration(), tl.Scaling()], ids=repr
+)
 def test_maps_with_parameters_support_every_level(recalibrator):
     recalibrator.fit(np.arange(9.0), tl.Point(np.zeros(9))).transform(tl.Point(0.0)).ppf(0.999)
 

@@ -51,7 +51,7 @@ def cdf(recalibrator):
         tl.Online(),
         tl.Online(tl.Isotonic(finite_sample=False)),
         tl.Online(window=500),
-        tl.Online(tl.Beta(), coverage=0.8),
+        tl.Online(tl.BetaCalibration(), coverage=0.8),
         tl.Online(tl.Smooth(), window=500, coverage=0.5),
     ],
     ids=repr,
@@ -194,7 +194,10 @@ def test_partial_fit_is_update():
         ({"alarm_rows": 3}, "alarm_rows is 3; expected a number of rows of 10 or more."),
         (
             {"recalibrator": tl.Grouped()},
-            "recalibrator is Grouped(); expected Isotonic, Smooth, Beta, Scaling or Auto.",
+            (
+                "recalibrator is Grouped(); expected Isotonic, Smooth, "
+                "BetaCalibration, Scaling or Auto."
+            ),
         ),
     ],
     ids=str,

@@ -255,10 +255,10 @@ MUTANTS = {
     "a clone of another kind": Mutant(
         {
             "__sklearn_clone__": lambda self: type(self)(
-                tl.Beta() if hasattr(self, "line_") else self.method
+                tl.BetaCalibration() if hasattr(self, "line_") else self.method
             )
         },
-        "clone makes Broken(method=Beta()) of Broken()",
+        "clone makes Broken(method=BetaCalibration()) of Broken()",
     ),
     "a clone with all in it": Mutant({"__sklearn_clone__": copy.deepcopy}, "a clone is fitted"),
     "parameters that cannot be set": Mutant(

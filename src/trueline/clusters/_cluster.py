@@ -326,7 +326,7 @@ def map_bytes(recalibrator: Recalibrator) -> bytes:
     except (NotImplementedError, ValueError):
         raise FileError(
             f"{recalibrator!r} cannot be sent to workers: only trueline's own maps can be read "
-            f"there. Expected Isotonic, Smooth, Beta, Scaling, Auto or Grouped."
+            f"there. Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
         ) from None
     return state
 

@@ -6,10 +6,26 @@ import inspect
 from difflib import get_close_matches
 from typing import Any
 
-from trueline import recalibration
-from trueline.recalibration import Recalibrator
+from trueline.recalibration import (
+    Auto,
+    BetaCalibration,
+    Conditional,
+    Grouped,
+    Isotonic,
+    Recalibrator,
+    Scaling,
+    Smooth,
+)
 
-_NAMES = ("isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional")
+_NAMES: dict[str, type[Recalibrator]] = {
+    "isotonic": Isotonic,
+    "smooth": Smooth,
+    "beta": BetaCalibration,
+    "scaling": Scaling,
+    "grouped": Grouped,
+    "auto": Auto,
+    "conditional": Conditional,
+}
 
 
 def resolve(method: str | Recalibrator) -> Recalibrator:
@@ -20,8 +36,7 @@ def resolve(method: str | Recalibrator) -> Recalibrator:
         copy: Recalibrator = clone(method)
         return copy
     if isinstance(method, str) and method in _NAMES:
-        made: Recalibrator = getattr(recalibration, method.capitalize())()
-        return made
+        return _NAMES[method]()
     if isinstance(method, type) and issubclass(method, Recalibrator):
         raise TypeError(
             f"method is the class {method.__name__}; expected an object: {method.__name__}()."

@@ -64,8 +64,9 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
     name = type(recalibrator).__name__
     if not isinstance(recalibrator, Pooled | Grouped | Online):
         raise TypeError(
-            f"{caller} cannot take {name}; expected Isotonic, Smooth, Beta, Scaling, Auto, Grouped "
-            f"or Online, whose maps need no more than the score. Fit one of these instead."
+            f"{caller} cannot take {name}; expected Isotonic, Smooth, BetaCalibration, Scaling, "
+            f"Auto, Grouped or Online, whose maps need no more than the score. Fit one of these "
+            f"instead."
         )
     kind = recalibrator.scores_.kind
     if kind not in ("standardised", "residual"):

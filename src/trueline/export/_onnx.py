@@ -76,7 +76,7 @@ def to_onnx(
     Parameters
     ----------
     recalibrator : Recalibrator
-        Isotonic, Smooth, Beta, Scaling or Auto, Grouped of these, or Online as it stands, fitted
+        Isotonic, Smooth, BetaCalibration, Scaling or Auto, Grouped of these, or Online, fitted
         on location-scale forecasts (Normal, StudentT, Laplace, Logistic) or on Point.
     path : path, optional
         File to write. It appears whole or not at all.

@@ -58,7 +58,7 @@ def to_sql(
     Parameters
     ----------
     recalibrator : Recalibrator
-        Isotonic, Smooth, Beta, Scaling or Auto, Grouped of these, or Online as it stands, fitted
+        Isotonic, Smooth, BetaCalibration, Scaling or Auto, Grouped of these, or Online, fitted
         on location-scale forecasts (Normal, StudentT, Laplace, Logistic) or on Point.
     level : float, optional
         Level of a quantile, in (0, 1).

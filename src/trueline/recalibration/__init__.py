@@ -2,7 +2,7 @@
 
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._auto import Auto
-from trueline.recalibration._beta import Beta
+from trueline.recalibration._beta import BetaCalibration
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._isotonic import Isotonic
@@ -12,7 +12,7 @@ from trueline.recalibration._smooth import Smooth
 
 __all__ = [
     "Auto",
-    "Beta",
+    "BetaCalibration",
     "Conditional",
     "Grouped",
     "Isotonic",

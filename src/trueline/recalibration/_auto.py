@@ -9,7 +9,7 @@ import numpy as np
 
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Pooled
-from trueline.recalibration._beta import Beta
+from trueline.recalibration._beta import BetaCalibration
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._scores import Exact, Scores
@@ -26,7 +26,8 @@ class Auto(Pooled):
     Parameters
     ----------
     candidates : sequence of recalibrators, optional
-        By default `Scaling`, `Beta`, `Smooth` and `Isotonic`, from few parameters to many.
+        By default `Scaling`, `BetaCalibration`, `Smooth` and `Isotonic`, from few parameters to
+        many.
     cv : int, default 5
         Folds.
     random_state : int, default 0
@@ -72,15 +73,15 @@ class Auto(Pooled):
         given = self._candidates()
         if not given or not all(isinstance(c, Pooled) and type(c) is not Auto for c in given):
             raise ValueError(
-                f"candidates is {self.candidates!r}; expected Isotonic, Smooth, Beta or Scaling "
-                f"objects, at least one."
+                f"candidates is {self.candidates!r}; expected Isotonic, Smooth, BetaCalibration "
+                f"or Scaling objects, at least one."
             )
         for candidate in given:
             candidate._check_params()
 
     def _candidates(self) -> list[Pooled]:
         if self.candidates is None:
-            return [Scaling(), Beta(), Smooth(), Isotonic()]
+            return [Scaling(), BetaCalibration(), Smooth(), Isotonic()]
         return list(self.candidates)
 
     @property

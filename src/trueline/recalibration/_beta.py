@@ -17,7 +17,7 @@ _SMALLEST = 1e-2
 _RESOLUTION = 1e-11
 
 
-class Beta(Pooled):
+class BetaCalibration(Pooled):
     """Beta calibration, the Platt scaling of regression: three parameters.
 
     logit R = c + a log Phi(t) - b log Phi(-t), with t the score in units of its own mean and
@@ -39,7 +39,7 @@ class Beta(Pooled):
     >>> import numpy as np
     >>> import trueline as tl
     >>> y = np.random.default_rng(0).gamma(2.0, size=1000)  # skewed
-    >>> R = tl.Beta().fit(y, tl.Point(np.full(1000, 2.0)))
+    >>> R = tl.BetaCalibration().fit(y, tl.Point(np.full(1000, 2.0)))
     >>> R.law_.a > R.law_.b
     True
     """

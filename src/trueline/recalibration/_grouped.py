@@ -89,8 +89,8 @@ class Grouped(Recalibrator):
     def _check_params(self) -> None:
         if self.recalibrator is not None and not isinstance(self.recalibrator, Pooled):
             raise ValueError(
-                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, Beta, Scaling "
-                f"or Auto."
+                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, "
+                f"BetaCalibration, Scaling or Auto."
             )
         self._inner()._check_params()
         k = self.shrinkage
