@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray
 from trueline.clusters import Batch
 from trueline.clusters._batches import Batches, each, rows
-from trueline.files._judging import levels_below
+from trueline.metrics._accumulator import levels_below
 from trueline.metrics._calibration import check_levels, error_of
 from trueline.metrics._evaluate import average, one_pass
 from trueline.recalibration import Recalibrator

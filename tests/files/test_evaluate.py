@@ -5,8 +5,8 @@ import pytest
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, FileError, _judging, _source
-from trueline.metrics import _evaluate as metrics_evaluate, _sketch
+from trueline.files import Columns, FileError, _source
+from trueline.metrics import EvaluationAccumulator, _evaluate as metrics_evaluate, _sketch
 from trueline.metrics._sketch import PitHistogram, SpreadCells
 
 
@@ -67,7 +67,7 @@ def test_each_group_is_judged_as_if_alone(case, weighted, tmp_path):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.usefixtures("small_chunks")
 def test_rows_that_are_too_many_to_sort(case, weighted, monkeypatch, tmp_path):
-    monkeypatch.setattr(_judging, "ROWS", 2000)
+    monkeypatch.setattr(EvaluationAccumulator, "most_rows", 2000)
     file = case.write(tmp_path / "past.parquet")
     w = case.weight if weighted else None
     result = tl.files.evaluate(file, columns=Columns(weight="weight" if weighted else None))

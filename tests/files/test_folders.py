@@ -19,11 +19,11 @@ from trueline.files import (
     _folder,
     _groups,
     _jobs,
-    _judging,
     _source,
 )
 from trueline.files._columns import find_in
 from trueline.files._sample import sample_source
+from trueline.metrics import EvaluationAccumulator
 
 
 def split(case, folder, cuts, ending=".parquet"):
@@ -60,7 +60,7 @@ def pieces(monkeypatch):
     monkeypatch.setattr(_source, "_MOST_ROWS", 256)
     monkeypatch.setattr(_fitting, "LIMIT", 500)
     monkeypatch.setattr(_fitting, "_ROWS", 600)
-    monkeypatch.setattr(_judging, "ROWS", 1000)
+    monkeypatch.setattr(EvaluationAccumulator, "most_rows", 1000)
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueline._validation import FloatArray, level
 from trueline.distributions import Normal
-from trueline.files._judging import FileEvaluation, Judging
+from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Isotonic, Recalibrator
 from trueline.recalibration._abstract import Pooled
 
@@ -137,18 +137,18 @@ def evaluate_batches(
     >>> round(evaluate_batches(images(20), R).overall.coverage, 2)
     0.9
     """
-    judging = Judging(level(coverage, "coverage"))
+    evaluation = EvaluationAccumulator(level(coverage, "coverage"))
     # Nothing is drawn: normal forecasts have no steps that it would be needed for.
     rng = np.random.default_rng(0)
     for batch in each(batches):
         part = rows(batch)
         if part is not None:
             y, dist = part
-            mended = dist if recalibrator is None else recalibrator.transform(dist)
-            judging.add(y, mended, None, None, rng)
+            recalibrated = dist if recalibrator is None else recalibrator.transform(dist)
+            evaluation.add(y, recalibrated, None, rng)
     total = recalibrator.scores_.total if isinstance(recalibrator, Pooled) else None
     n_fit = None if total is None else lambda _: total
-    found = judging.finish(n_fit) if judging.n else None
+    found = evaluation.finish(n_fit) if evaluation.n else None
     if found is None:
         raise ValueError(_NONE)
     return found

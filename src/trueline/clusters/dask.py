@@ -55,8 +55,8 @@ from trueline.files._apply import Added
 from trueline.files._arrays import to_numpy
 from trueline.files._columns import Columns
 from trueline.files._errors import FileError, pyarrow
-from trueline.files._judging import FileEvaluation
 from trueline.files._transform import Transformer
+from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
 __all__ = ["evaluate", "fit", "transform"]

@@ -41,8 +41,8 @@ from trueline.clusters._judged import Judge
 from trueline.files._apply import Added
 from trueline.files._columns import Columns
 from trueline.files._errors import pyarrow
-from trueline.files._judging import FileEvaluation
 from trueline.files._transform import Transformer
+from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
 __all__ = ["evaluate", "fit", "transform"]

@@ -8,7 +8,7 @@ from trueline.files._columns import Columns
 from trueline.files._errors import FileError
 from trueline.files._evaluate import evaluate
 from trueline.files._fit import fit
-from trueline.files._judging import FileEvaluation, GroupEvaluation
+from trueline.metrics import FileEvaluation, GroupEvaluation
 
 __all__ = [
     "Columns",

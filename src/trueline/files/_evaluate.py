@@ -9,10 +9,11 @@ from trueline._warnings import each_warning_once
 from trueline.files._chunks import Progress, conclude, no_weight, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns, find_in
 from trueline.files._folder import Paths, open_source
+from trueline.files._groups import GroupCodes
 from trueline.files._jobs import check_jobs, work_on
-from trueline.files._judging import ROWS, FileEvaluation, Judging
 from trueline.files._source import Source
 from trueline.files._transform import Transformer
+from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Recalibrator
 
 
@@ -109,21 +110,28 @@ def evaluate_source(
     pieces = source.pieces()
     rng = generator(random_state)
     rngs = [rng] if len(pieces) == 1 else rng.spawn(len(pieces))
-    exact = source.in_all is None or source.in_all <= ROWS
+    exact = source.in_all is None or source.in_all <= EvaluationAccumulator.most_rows
 
     groups = 0 if transform is None else transform.n_groups
     mends = [None if transform is None else transform.part() for _ in pieces]
 
-    def work(i: int, told: Progress) -> Judging:
+    def work(i: int, told: Progress) -> EvaluationAccumulator:
         mend = mends[i]
-        judging = Judging(share, where, exact=exact)
+        names = GroupCodes()
+        part = EvaluationAccumulator(share, grouped=where is not None, exact=exact)
         for chunk in read_chunks(pieces[i], layout, groups=groups, progress=told):
             dist = chunk.dist if mend is None else mend(chunk.dist, chunk.groups)
-            judging.add(chunk.y, dist, chunk.weight, chunk.groups, rngs[i])
-        return judging
+            codes = None if where is None else names.encode(chunk.groups, where)
+            part.add(chunk.y, dist, chunk.weight, rngs[i], codes, names.names)
+        return part
+
+    def merge(one: EvaluationAccumulator, other: EvaluationAccumulator) -> EvaluationAccumulator:
+        merged = one.merge(other)
+        GroupCodes().add(merged.group_names, where or "")  # raises if there are too many
+        return merged
 
     with each_warning_once():
-        whole = reduce(Judging.merge, work_on(pieces, work, jobs, progress))
+        whole = reduce(merge, work_on(pieces, work, jobs, progress))
         source.count(pieces)
         conclude(source, layout)
         if transform is not None:

@@ -1,5 +1,10 @@
 """Diagnostics: whether forecasts are calibrated, how sharp they are, and how good all in all."""
 
+from trueline.metrics._accumulator import (
+    EvaluationAccumulator,
+    FileEvaluation,
+    GroupEvaluation,
+)
 from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
@@ -28,6 +33,9 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationTest",
     "Evaluation",
+    "EvaluationAccumulator",
+    "FileEvaluation",
+    "GroupEvaluation",
     "PITDifference",
     "PITHistogram",
     "RecalibrationMap",

@@ -1,7 +1,8 @@
-"""What `evaluate` sorts for, in constant memory: cells that stand for many rows, and that merge."""
+"""Cells that stand for many rows, for the diagnostics of `evaluate` that need sorted rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Self
 
@@ -32,7 +33,7 @@ class PitHistogram:
         self._weight = np.zeros(_BINS)
 
     def add(self, u: FloatArray, w: FloatArray | None) -> None:
-        """Count more values."""
+        """Add values."""
         # Bin b holds the values above b / 2^20, up to (b + 1) / 2^20.
         at = np.ceil(u * _BINS)
         at -= 1.0
@@ -47,15 +48,28 @@ class PitHistogram:
 
     def distance(self) -> float:
         """Largest distance from the uniform CDF, with each value at the upper end of its bin."""
+        filled, weight = self.to_state()
+        return Ecdf((filled + 1.0) / _BINS, weight).distance()
+
+    def to_state(self) -> tuple[FloatArray, FloatArray]:
+        """Return the positions of the bins that are not empty, and their weights."""
         filled = np.flatnonzero(self._weight)
-        return Ecdf((filled + 1.0) / _BINS, self._weight[filled]).distance()
+        return filled.astype(np.float64), self._weight[filled]
+
+    @classmethod
+    def from_state(cls, state: Sequence[FloatArray]) -> Self:
+        """Return the histogram that `to_state` described."""
+        bins, weight = state
+        made = cls()
+        made._weight[bins.astype(np.intp)] = weight
+        return made
 
 
 class SpreadCells:
     """Mean variance and squared error of rows with nearly the same variance.
 
-    Those whose variance is the same once rounded to 16 bits of mantissa share a cell, and so a bin
-    of the ENCE. Means over all rows are exact, and those of a bin as well.
+    Rows whose variances agree in 16 bits of mantissa share a cell, and therefore a bin of the ENCE.
+    Means over all rows and over a bin are exact.
 
     Examples
     --------
@@ -71,11 +85,11 @@ class SpreadCells:
         self._cells = Cells(3)
 
     def add(self, variance: FloatArray, squared_error: FloatArray, w: FloatArray | None) -> None:
-        """Take more rows."""
+        """Add rows."""
         if w is None:
             self._cells.add(variance, 1.0, variance, squared_error)
             return
-        kept = w > 0  # nothing times infinity is no number
+        kept = w > 0  # 0 times infinity is NaN
         w, variance, squared_error = w[kept], variance[kept], squared_error[kept]
         self._cells.add(variance, w, w * variance, w * squared_error)
 
@@ -95,3 +109,15 @@ class SpreadCells:
         """Expected normalised calibration error."""
         _, (weight, variance, squared_error) = self._cells.filled()
         return binned_error(variance / weight, squared_error / weight, N_BINS, weight)
+
+    def to_state(self) -> tuple[FloatArray, ...]:
+        """Return the variance and the sums of the cells that are not empty."""
+        variance, sums = self._cells.filled()
+        return variance, *sums
+
+    @classmethod
+    def from_state(cls, state: Sequence[FloatArray]) -> Self:
+        """Return the cells that `to_state` described."""
+        made = cls()
+        made._cells.add(*state)
+        return made

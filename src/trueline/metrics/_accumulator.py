@@ -1,41 +1,40 @@
-"""What an evaluation adds up: sums over any number of rows, in bounded memory, that merge."""
+"""Evaluation of any number of rows in bounded memory: parts are added, merged and finished."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
-from trueline.files._groups import Codes, GroupCodes
-from trueline.metrics import Evaluation
 from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._evaluate import Rows, Sums, average, conclude, judge, one_pass
+from trueline.metrics._evaluate import Evaluation, Rows, Sums, average, conclude, judge, one_pass
 from trueline.metrics._mean import add
 from trueline.metrics._sketch import PitHistogram, SpreadCells
-from trueline.recalibration._grouped import Key
 
-# Rows of which everything is kept; beyond, what needs sorting is counted in fine cells.
-ROWS = 1 << 21
-# What is averaged in each group.
+# Scores that are averaged per group.
 _GROUP_MEANS = ("inside", "width", "crps")
 _N_SUMS = 3 + len(_GROUP_MEANS)
+
+Codes = NDArray[np.integer[Any]]
+# Number of rows that the map of a group was fitted on; None asks for that of all rows.
+FitRows = Callable[[Any], float]
 
 
 @dataclass(frozen=True)
 class GroupEvaluation:
-    """Result of `trueline.files.evaluate` for one group.
+    """Results for one group of a `FileEvaluation`.
 
     Attributes
     ----------
     n : int
-        Rows.
+        Number of rows.
     calibration_error, calibration_floor : float
     coverage, interval_width, crps : float
     """
@@ -50,16 +49,16 @@ class GroupEvaluation:
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    r"""Result of `trueline.files.evaluate`.
+    r"""Result of evaluating rows that are read part by part, such as those of a file.
 
     Attributes
     ----------
     overall : Evaluation
-        All rows.
+        Results for all rows.
     groups : dict
-        A `GroupEvaluation` by the name of the group; empty without groups.
+        A `GroupEvaluation` for the name of each group; empty without groups.
     exact : bool
-        False where there were too many rows to sort: the p-value and the ENCE are then read off
+        False if there were too many rows to sort: the p-value and the ENCE are then computed from
         fine cells.
 
     Examples
@@ -79,37 +78,45 @@ class FileEvaluation:
     exact: bool
 
 
-class Judging:
-    """Sums over the rows so far, and what is needed of each, as it is or in cells.
+class EvaluationAccumulator:
+    """Evaluation of rows that come in parts: `add` parts, `merge` accumulators, then `finish`.
 
     Parameters
     ----------
     coverage : float
-        Of the central interval to look at.
-    where : str, optional
-        The column of the groups, for a message. Without it there are no groups.
+        Probability of the central interval to evaluate.
+    grouped : bool, default False
+        Whether rows have groups, with results for each.
     exact : bool, default True
-        Whether to keep what is needed of every row while there are few. Both parts of a merge do
-        or do not.
+        Whether to keep every row while there are at most ``most_rows``. Accumulators that are
+        merged must agree on it.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows so far.
+    most_rows : int
+        Number of rows up to which every row is kept; beyond it, what needs sorting is counted in
+        cells.
 
     Examples
     --------
-    Parts add up to the whole:
-
     >>> import numpy as np
     >>> import trueline as tl
-    >>> from trueline.files._judging import Judging
+    >>> from trueline.metrics import EvaluationAccumulator
     >>> y, rng = np.array([0.0, 1.0, 3.0]), np.random.default_rng(0)
     >>> parts = []
     >>> for rows in (slice(0, 1), slice(1, 3)):
-    ...     part = Judging(0.9)
-    ...     part.add(y[rows], tl.Normal(y[rows], 1.0), None, None, rng)
+    ...     part = EvaluationAccumulator(0.9)
+    ...     part.add(y[rows], tl.Normal(y[rows], 1.0), None, rng)
     ...     parts.append(part)
     >>> parts[0].merge(parts[1]).finish().overall.n
     3
     """
 
-    def __init__(self, coverage: float, where: str | None = None, *, exact: bool = True) -> None:
+    most_rows: ClassVar[int] = 1 << 21
+
+    def __init__(self, coverage: float, *, grouped: bool = False, exact: bool = True) -> None:
         self.coverage = coverage
         self.n = 0
         self._levels = check_levels(None)
@@ -120,21 +127,43 @@ class Judging:
         self._counts = np.zeros(self._levels.size + 1)
         self._pit = None if exact else PitHistogram()
         self._spread = SpreadCells()
-        self._groups = None if where is None else _GroupSums(where, self._levels)
+        self._groups = _GroupSums(self._levels) if grouped else None
+
+    @property
+    def group_names(self) -> list[Any]:
+        """Names of the groups so far, in the order in which they came."""
+        return [] if self._groups is None else self._groups.names
 
     def add(
         self,
         y: FloatArray,
         dist: Distribution,
         w: FloatArray | None,
-        groups: Any,
         rng: np.random.Generator,
+        codes: Codes | None = None,
+        names: Sequence[Hashable] = (),
     ) -> None:
-        """Judge more rows, with their groups in an Arrow array."""
+        """Evaluate more rows.
+
+        Parameters
+        ----------
+        y, w : (n,) array
+            Outcomes and weights; None stands for equal weights.
+        dist : Distribution
+            The n forecasts.
+        rng : numpy.random.Generator
+            Used where the forecast has steps.
+        codes : (n,) array of int, optional
+            Position of each row's group in ``names``.
+        names : sequence
+            Names of groups.
+        """
         if not self.n:
             # It warns where the levels lack support.
             dist._take(np.zeros(1, dtype=np.intp)).interval(self.coverage)
-        look = None if self._groups is None else self._groups.looking_at(groups, w)
+        look = None
+        if self._groups is not None and codes is not None:
+            look = self._groups.add(codes, names, w)
         sums, rows = one_pass(y, dist, w, self.coverage, rng, look)
         self._sums += sums
         self._weight.append(
@@ -153,8 +182,8 @@ class Judging:
         else:
             self._condense(self._pit, rows, w)
 
-    def merge(self, other: Judging) -> Self:
-        """Return the sums of both; neither changes."""
+    def merge(self, other: EvaluationAccumulator) -> Self:
+        """Return the accumulator of the rows of both; neither changes."""
         merged = copy(self)
         merged.n = self.n + other.n
         merged._sums = self._sums + other._sums
@@ -170,9 +199,9 @@ class Judging:
             merged._groups = self._groups.merge(other._groups)
         return merged
 
-    def _condense_if_many(self) -> None:
-        """Turn what is kept of every row into cells once there are too many, or cells already."""
-        if self._pit is None and self.n <= ROWS:
+    def _condense_if_many(self, most: int | None = None) -> None:
+        """Count the kept rows in cells if there are too many, or if others are in cells."""
+        if self._pit is None and self.n <= (self.most_rows if most is None else most):
             return
         pit = PitHistogram() if self._pit is None else self._pit
         for i, rows in enumerate(self._rows):
@@ -183,13 +212,11 @@ class Judging:
         pit.add(rows.pit if rows.uniform is None else rows.uniform, w)
         self._spread.add(rows.variance, rows.squared_error, w)
 
-    def finish(
-        self,
-        n_fit: Callable[[Key | None], float] | None = None,
-    ) -> FileEvaluation | None:
-        """Return the results for all rows; None if they have no weight.
+    def finish(self, n_fit: FitRows | None = None) -> FileEvaluation | None:
+        """Return the results for all rows; None if their weights are 0.
 
-        ``n_fit`` says how many rows the map of a group was fitted on, and that of all for None.
+        ``n_fit`` is called with the name of a group, or with None for all rows, and returns the
+        number of rows that its map was fitted on.
         """
         whole, squares = (add(parts) for parts in zip(*self._weight, strict=True))
         if not whole > 0:
@@ -201,7 +228,7 @@ class Judging:
     def _overall(self, whole: float, squares: float, n_fit: float | None) -> Evaluation:
         if self._pit is None:
             w = np.concatenate(self._kept_weights) if self._kept_weights else None
-            return judge(self._sums, joined(self._rows), w, self._levels, self.coverage, n_fit)
+            return judge(self._sums, _joined(self._rows), w, self._levels, self.coverage, n_fit)
         means = average(self._sums, whole)
         means["variance"], means["squared_error"] = self._spread.means()
         return conclude(
@@ -216,9 +243,51 @@ class Judging:
             n_fit,
         )
 
+    def to_state(self, most_rows: int) -> dict[str, Any]:
+        """Return numbers and arrays that `from_state` reads; above `most_rows` rows, in cells."""
+        names = list(self._sums[0])
+        state: dict[str, Any] = {
+            "n": self.n,
+            "names": names,
+            "sums": np.array([add([part[name] for part in self._sums]) for name in names]),
+            "weight": np.array([add(parts) for parts in zip(*self._weight, strict=True)]),
+            "counts": self._counts,
+        }
+        self._condense_if_many(most_rows)
+        if self._pit is None:
+            state["rows"] = list(_joined(self._rows))
+            kept = self._kept_weights
+            state["weights"] = [np.concatenate(kept)] if kept else []
+        else:
+            state["pit"] = list(self._pit.to_state())
+            state["spread"] = list(self._spread.to_state())
+        if self._groups is not None:
+            state["groups"] = self._groups.names
+            state["group_sums"] = self._groups.sums.ravel()
+        return state
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], coverage: float) -> Self:
+        """Return the accumulator that `to_state` described."""
+        made = cls(coverage, grouped="groups" in state)
+        made.n = state["n"]
+        made._sums = [dict(zip(state["names"], state["sums"].tolist(), strict=True))]
+        made._weight = [tuple(state["weight"].tolist())]
+        made._counts = state["counts"]
+        if "rows" in state:
+            made._rows = [Rows(*state["rows"])]
+            made._kept_weights = state["weights"]
+        else:
+            made._pit = PitHistogram.from_state(state["pit"])
+            made._spread = SpreadCells.from_state(state["spread"])
+        if made._groups is not None:
+            made._groups.place(state["groups"])
+            made._groups.sums = state["group_sums"].reshape(-1, len(state["groups"]))
+        return made
+
 
 def levels_below(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
-    """Return how many of the levels lie below each value."""
+    """Return the number of levels below each value."""
     # A pass for each of a few levels is faster than a search, whose branches are unpredictable.
     place = np.zeros(u.size, dtype=np.uint8)
     for level in levels:
@@ -226,8 +295,8 @@ def levels_below(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
     return place.astype(np.intp)
 
 
-def joined(parts: list[Rows]) -> Rows:
-    """Rows one after the other."""
+def _joined(parts: list[Rows]) -> Rows:
+    """Concatenate rows."""
     if len(parts) == 1:
         return parts[0]
     stepped = any(part.uniform is not None for part in parts)
@@ -242,63 +311,66 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 class _GroupSums:
-    """Sums by group."""
+    """Sums by group, in the order in which the groups came.
 
-    def __init__(self, where: str, levels: FloatArray) -> None:
-        self.where = where
+    The rows of ``sums`` are the number of rows, their weight, its square, the sums of the scores
+    that are averaged, and then the weight of the PIT values between the levels.
+    """
+
+    def __init__(self, levels: FloatArray) -> None:
         self.levels = levels
-        self.codes = GroupCodes()
-        self._chunk: Codes = np.empty(0, dtype=np.int32)
-        # Rows, weight, its square, the means' sums; then the weight between the levels.
-        self._sums = np.zeros((_N_SUMS + levels.size + 1, 0))
+        self.names: list[Any] = []
+        self.sums = np.zeros((_N_SUMS + levels.size + 1, 0))
+        self._code: dict[Any, int] = {}
+        self._chunk: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
-    def looking_at(
-        self, groups: Any, w: FloatArray | None
+    def place(self, names: Sequence[Any]) -> NDArray[np.intp]:
+        """Return the column of each group, a new one where the name is new."""
+        columns = [self._code.setdefault(name, len(self._code)) for name in names]
+        self.names = list(self._code)
+        more = len(self.names) - self.sums.shape[1]
+        self.sums = np.pad(self.sums, ((0, 0), (0, more)))  # a copy
+        return np.asarray(columns, dtype=np.intp)
+
+    def add(
+        self, codes: Codes, names: Sequence[Any], w: FloatArray | None
     ) -> Callable[[slice, dict[str, FloatArray]], None]:
-        """Return what `one_pass` shows the scores of rows of these groups to."""
-        self._chunk = self.codes.encode(groups, self.where)
-        self._widen()
+        """Begin a part; return the function that `one_pass` calls with the scores of a block."""
+        self._chunk = self.place(names)[codes]
         return partial(self._take, w=w)
 
-    def _widen(self) -> None:
-        more = len(self.codes.names) - self._sums.shape[1]
-        self._sums = np.pad(self._sums, ((0, 0), (0, more)))
-
     def _take(self, block: slice, scores: dict[str, FloatArray], w: FloatArray | None) -> None:
-        """Add up a block."""
+        """Add the scores of a block."""
         codes = self._chunk[block]
         ones = np.ones(codes.size)
         weight = ones if w is None else w[block]
         columns = [ones, weight, weight**2, *(weight * scores[name] for name in _GROUP_MEANS)]
         for i, column in enumerate(columns):
-            self._sums[i] += np.bincount(codes, column, minlength=self._sums.shape[1])
+            self.sums[i] += np.bincount(codes, column, minlength=self.sums.shape[1])
 
     def count(self, place: NDArray[np.intp], w: FloatArray | None) -> None:
-        """Count the PIT values of the rows between the levels."""
-        groups = self._sums.shape[1]
-        counts = np.bincount(place * groups + self._chunk, w, minlength=self._sums[_N_SUMS:].size)
-        self._sums[_N_SUMS:] += counts.reshape(-1, groups)
+        """Count the PIT values of the part between the levels."""
+        groups = self.sums.shape[1]
+        counts = np.bincount(place * groups + self._chunk, w, minlength=self.sums[_N_SUMS:].size)
+        self.sums[_N_SUMS:] += counts.reshape(-1, groups)
 
     def merge(self, other: _GroupSums) -> Self:
         """Return the sums of both; neither changes."""
         merged = copy(self)
-        merged.codes = GroupCodes()
-        merged.codes.add(self.codes.names, self.where)
-        place = merged.codes.add(other.codes.names, self.where)
-        merged._sums = self._sums
-        merged._widen()  # a copy
-        merged._sums[:, place] += other._sums
+        merged._code = dict(self._code)
+        place = merged.place(other.names)
+        merged.sums[:, place] += other.sums
         return merged
 
-    def finish(self, n_fit: Callable[[Key | None], float] | None) -> dict[str, GroupEvaluation]:
-        """Results by group, in the order of their names."""
+    def finish(self, n_fit: FitRows | None) -> dict[str, GroupEvaluation]:
+        """Return the results by group, in the order of their names."""
         ones = np.ones_like(self.levels)
         found = {}
-        for i in sorted(range(len(self.codes.names)), key=self.codes.names.__getitem__):
-            n, whole, squares, inside, width, crps, *counts = self._sums[:, i].tolist()
+        for i in sorted(range(len(self.names)), key=self.names.__getitem__):
+            n, whole, squares, inside, width, crps, *counts = self.sums[:, i].tolist()
             if not whole > 0:
                 continue
-            name = self.codes.names[i]
+            name = self.names[i]
             rows = None if n_fit is None else n_fit(name)
             observed = np.cumsum(counts)[:-1] / whole
             found[str(name)] = GroupEvaluation(
