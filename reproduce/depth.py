@@ -35,7 +35,7 @@ from trueline._files import write_text
 from trueline.clusters import Batch, fit_batches
 from trueline.displays import _style
 from trueline.distributions import Normal
-from trueline.models._torch import core
+from trueline.models._torch import require_torch
 from trueline.recalibration import Recalibrator
 
 
@@ -49,7 +49,7 @@ def run(
 ) -> str:
     """Train and forecast what is not there yet, recalibrate, write it down, return the table."""
     _style.require_matplotlib("reproduce depth")
-    core("_densenet_training")  # or says how to get torch
+    require_torch()
     size = QUICK if quick else FULL
     if epochs is not None:
         check_counts(epochs=epochs)

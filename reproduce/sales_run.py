@@ -13,7 +13,7 @@ from reproduce.sales import FULL, MODELS, QUICK, STORES, Size, make, settings_of
 from reproduce.sales_data import load_sales
 from reproduce.tasks import DECISIVE, check_counts, chosen, run_missing, versions
 from trueline.displays import _style
-from trueline.models._torch import core
+from trueline.models._torch import require_torch
 
 SEEDS, QUICK_SEEDS = 5, 1
 #: The seed of a task that needs no network.
@@ -57,7 +57,7 @@ def run_stores(
 ) -> Results:
     """Run what is not there yet; ``without_seed`` adds a task a store that needs no network."""
     _style.require_matplotlib(f"reproduce {name}")
-    core("_training")  # or says how to get torch
+    require_torch()
     places = chosen(stores, STORES, "--stores")
     number = seeds if seeds is not None else QUICK_SEEDS if quick else SEEDS
     check_counts(seeds=number, jobs=jobs)

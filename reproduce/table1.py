@@ -28,7 +28,7 @@ from trueline.displays import _style
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators import CalibratedRegressor
 from trueline.interop._predictive import predictive
-from trueline.models._torch import core
+from trueline.models._torch import require_torch
 
 TEST_SHARE = 0.25
 
@@ -92,7 +92,7 @@ def run(
 ) -> str:
     """Run what is not there yet, write the results, return the table."""
     _style.require_matplotlib("reproduce table1")
-    core("_training")  # or says how to get torch
+    require_torch()
     sets = chosen(datasets, _SETS, "--datasets", QUICK_SETS if quick else ())
     kinds = chosen(models, list(MODELS), "--models")
     n_splits = splits if splits is not None else QUICK_SPLITS if quick else SPLITS

@@ -202,12 +202,12 @@ def test_the_loss_leaves_out_what_is_masked():
     images, depth = make_images(4)
     mask = np.random.default_rng(2).random(depth.shape) < 0.6
     model = tiny(n_epochs=2, crop=0.6)
-    plan, course = model._plan(), model._course(_training)
+    plan, settings = model._plan(), model._training_settings()
     learned = []
     for elsewhere in (0.0, 1e6):
         pictures = Pictures(images, np.where(mask, depth, np.float32(elsewhere)), mask)
-        reached = _training.begin(plan, 0)
-        trainer = Trainer(plan, course, pictures, pictures.standardiser(), 0, reached)
+        state = _training.initial_state(plan, 0)
+        trainer = Trainer(plan, settings, pictures, pictures.standardiser(), 0, state)
         trainer.run(lambda trainer: None)
         learned.append((trainer.weights(), trainer.losses))
     assert learned[0][1] == learned[1][1]

@@ -89,7 +89,8 @@ def test_learned_noise_is_that_of_the_data():
 def test_the_mixture_is_the_average_of_its_members():
     X, y = make_rows(100)
     model = small(DeepEnsembleRegressor).fit(X, y)
-    means, scales = model._members(X)
+    members = model.predict_dist(X).components
+    means, scales = np.array([m.loc for m in members]), np.array([m.scale for m in members])
     assert means.shape == (5, 100)
     assert len({mean.tobytes() for mean in means}) == 5
     values = np.linspace(-2.0, 2.0, 9)

@@ -35,8 +35,10 @@ __all__ = [
 
 if find_spec("gymnasium") is not None:
     __all__ += ["PerishableInventoryEnv"]
-    with suppress(ImportError):  # one that is installed but broken: using it says so
-        import_module("trueline.inventory._register")
+    with suppress(ImportError):  # if gymnasium is broken, using the environment says so
+        from trueline.inventory._register import register
+
+        register()
 
 
 def __getattr__(name: str) -> object:
@@ -49,4 +51,6 @@ def __getattr__(name: str) -> object:
             f"the environment needs gymnasium, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[inventory]"'
         ) from error
-    return import_module("trueline.inventory._environment").PerishableInventoryEnv
+    from trueline.inventory._environment import PerishableInventoryEnv
+
+    return PerishableInventoryEnv

@@ -1,4 +1,4 @@
-"""Make the environment known to gymnasium, which is imported here."""
+"""Registration of the environment with gymnasium."""
 
 from __future__ import annotations
 
@@ -6,5 +6,9 @@ import gymnasium
 
 ID = "trueline/PerishableInventory-v0"
 
-if ID not in gymnasium.registry:
-    gymnasium.register(id=ID, entry_point="trueline.inventory._environment:PerishableInventoryEnv")
+
+def register() -> None:
+    """Make the environment known to ``gymnasium.make``."""
+    if ID not in gymnasium.registry:
+        entry_point = "trueline.inventory._environment:PerishableInventoryEnv"
+        gymnasium.register(id=ID, entry_point=entry_point)

@@ -14,7 +14,7 @@ from trueline.models._gru import (
 )
 from trueline.models._load import load
 from trueline.models._many import fit_many
-from trueline.models.densenet._regressor import DenseNetRegressor
+from trueline.models.densenet import DenseNetRegressor
 
 __all__ = [
     "ConcreteDropoutGRURegressor",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy.special import expit
 
 from trueline._validation import FloatArray
 from trueline.distributions import Normal
-from trueline.models._regressor import Job, NetworkRegressor, check_count, check_number
-from trueline.models._torch import core
+from trueline.models._parameters import check_count, check_number
+from trueline.models._regressor import Job, NetworkRegressor
 
 
 class ConcreteDropoutRegressor(NetworkRegressor):
@@ -128,7 +128,8 @@ class ConcreteDropoutRegressor(NetworkRegressor):
         self.progress = progress
         self.random_state = random_state
 
-    def _check(self) -> None:
+    def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_samples")
         check_number(self, "initial_rate", above=0.0, below=1.0)
         check_number(self, "length_scale", least=0.0)
@@ -144,15 +145,15 @@ class ConcreteDropoutRegressor(NetworkRegressor):
         return 1
 
     def _finish(self, job: Job) -> None:
-        self._read_rates()
+        self._set_rates()
 
-    def _read_rates(self) -> None:
+    def _restore(self, document: dict[str, Any], refuse: Callable[[str], NoReturn]) -> None:
+        self._set_rates()
+
+    def _set_rates(self) -> None:
         self.rates_: FloatArray = expit(self.weights_["rate_logits"][0].astype(np.float64))
 
     def predict_dist(self, X: Any) -> Normal:
-        Z = self._features(X)
-        recipe = self._recipe(self.n_features_in_)
-        moments = core("_prediction").moments
-        mean, var, noise = moments(recipe, self.weights_, Z, self.n_samples, self.seed_)
+        mean, var, noise = self._sample_moments(self._features(X), self.n_samples)
         unit = self.standardiser_
         return Normal(unit.y_mean + unit.y_scale * mean, unit.y_scale * np.sqrt(var + noise))

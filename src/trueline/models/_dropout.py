@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import reprlib
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from trueline._validation import FloatArray
 from trueline.distributions import Normal
-from trueline.models._regressor import (
-    Job,
-    NetworkRegressor,
-    check_count,
-    check_number,
-    held_out_or_all,
-)
-from trueline.models._torch import core
+from trueline.models._parameters import check_count, check_number
+from trueline.models._regressor import Job, NetworkRegressor, held_out_or_all
 
 # Log of the variance of the noise, in units of that of the target, between which it is sought.
 _LOG_NOISE = (-20.0, 5.0)
@@ -140,7 +135,8 @@ class DropoutRegressor(NetworkRegressor):
         self.progress = progress
         self.random_state = random_state
 
-    def _check(self) -> None:
+    def _check_params(self) -> None:
+        super()._check_params()
         check_number(self, "weight_decay", least=0.0)
         check_number(self, "dropout", least=0.0, below=1.0)
         check_count(self, "n_samples")
@@ -168,23 +164,23 @@ class DropoutRegressor(NetworkRegressor):
             self.noise_ = float(self.noise)
         else:
             rows = held_out_or_all(job)
-            mean, var = self._moments(job.rows.X[rows].astype(np.float64))
+            Z = job.rows.X[rows].astype(np.float64)
+            mean, var, _ = self._sample_moments(Z, self.n_samples)
             weight = job.rows.weight[rows].astype(np.float64)
             noise = likeliest_noise(np.square(job.rows.y[rows] - mean), var, weight)
             self.noise_ = float(np.sqrt(noise)) * self.standardiser_.y_scale
 
-    def _moments(self, Z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the samples, in standardised units."""
-        recipe = self._recipe(self.n_features_in_)
-        moments = core("_prediction").moments
-        mean, var, _ = moments(recipe, self.weights_, Z, self.n_samples, self.seed_)
-        return mean, var
+    def _restore(self, document: dict[str, Any], refuse: Callable[[str], NoReturn]) -> None:
+        noise: Any = document.get("noise")
+        if type(noise) not in (int, float) or not 0 <= noise < np.inf:
+            refuse(f"noise is {reprlib.repr(noise)}, not a finite number of 0 or more")
+        self.noise_ = float(noise)
 
     def _noise_scale(self, var: FloatArray) -> float:
         return self.noise_ / self.standardiser_.y_scale
 
     def predict_dist(self, X: Any) -> Normal:
-        mean, var = self._moments(self._features(X))
+        mean, var, _ = self._sample_moments(self._features(X), self.n_samples)
         unit = self.standardiser_
         scale = np.sqrt(np.maximum(var + self._noise_scale(var) ** 2, _LEAST_SCALE**2))
         return Normal(unit.y_mean + unit.y_scale * mean, unit.y_scale * scale)

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueline._validation import FloatArray
 from trueline.distributions import Mixture, Normal
-from trueline.models._regressor import NetworkRegressor, check_count, check_number
-from trueline.models._torch import core
+from trueline.models._parameters import check_choice, check_count, check_number
+from trueline.models._regressor import NetworkRegressor
+from trueline.models._torch import require_torch
 
 
 class DeepEnsembleRegressor(NetworkRegressor):
@@ -122,11 +122,11 @@ class DeepEnsembleRegressor(NetworkRegressor):
         self.progress = progress
         self.random_state = random_state
 
-    def _check(self) -> None:
+    def _check_params(self) -> None:
+        super()._check_params()
         check_number(self, "weight_decay", least=0.0)
         check_count(self, "n_members")
-        if self.forecast not in ("mixture", "normal"):
-            raise ValueError(f"forecast is {self.forecast!r}; expected 'mixture' or 'normal'.")
+        check_choice(self, "forecast", ("mixture", "normal"))
         if self.adversarial is not None:
             check_number(self, "adversarial", least=0.0)
 
@@ -139,15 +139,13 @@ class DeepEnsembleRegressor(NetworkRegressor):
     def _n_networks(self) -> int:
         return self.n_members
 
-    def _members(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation by each member, (members, n)."""
-        Z = self._features(X)
-        recipe = self._recipe(self.n_features_in_)
-        mean, var = core("_prediction").members(recipe, self.weights_, Z)
-        unit = self.standardiser_
-        return unit.y_mean + unit.y_scale * mean, unit.y_scale * np.sqrt(var)
-
     def predict_dist(self, X: Any) -> Mixture | Normal:
-        means, scales = self._members(X)
+        Z = self._features(X)
+        require_torch()
+        from trueline.models._prediction import members
+
+        mean, var = members(self._recipe(self.n_features_in_), self.weights_, Z)
+        unit = self.standardiser_
+        means, scales = unit.y_mean + unit.y_scale * mean, unit.y_scale * np.sqrt(var)
         mixture = Mixture([Normal(m, s) for m, s in zip(means, scales, strict=True)])
         return mixture if self.forecast == "mixture" else Normal(mixture.mean(), mixture.std())

@@ -10,8 +10,9 @@ from trueline._validation import FloatArray
 from trueline.models._concrete import ConcreteDropoutRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
+from trueline.models._parameters import check_count, check_number
 from trueline.models._recipe import Recipe, Standardiser
-from trueline.models._regressor import NetworkRegressor, check_count, check_number
+from trueline.models._regressor import NetworkRegressor
 
 
 class _Recurrent(NetworkRegressor):
@@ -19,8 +20,8 @@ class _Recurrent(NetworkRegressor):
 
     n_steps: int
 
-    def _check_common(self) -> None:
-        super()._check_common()
+    def _check_params(self) -> None:
+        super()._check_params()
         check_count(self, "n_steps")
 
     def _check_features(self, n_features: int) -> None:
@@ -168,8 +169,8 @@ class GRURegressor(_Recurrent, DropoutRegressor):
         self.n_steps = n_steps
         self.input_dropout = input_dropout
 
-    def _check(self) -> None:
-        super()._check()
+    def _check_params(self) -> None:
+        super()._check_params()
         if self.input_dropout is not None:
             check_number(self, "input_dropout", least=0.0, below=1.0)
 

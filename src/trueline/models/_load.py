@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import os
+import reprlib
+from pathlib import Path
 
+from trueline.models._concrete import ConcreteDropoutRegressor
+from trueline.models._dropout import DropoutRegressor
+from trueline.models._ensemble import DeepEnsembleRegressor
+from trueline.models._gru import (
+    ConcreteDropoutGRURegressor,
+    DeepEnsembleGRURegressor,
+    GRURegressor,
+)
 from trueline.models._regressor import NetworkRegressor
-from trueline.models._torch import core
-from trueline.models.densenet._regressor import DenseNetRegressor
+from trueline.models._torch import require_torch
+from trueline.models.densenet import DenseNetRegressor
+
+_CLASSES: dict[str, type[NetworkRegressor] | type[DenseNetRegressor]] = {
+    c.__name__: c
+    for c in (
+        ConcreteDropoutGRURegressor,
+        ConcreteDropoutRegressor,
+        DeepEnsembleGRURegressor,
+        DeepEnsembleRegressor,
+        DenseNetRegressor,
+        DropoutRegressor,
+        GRURegressor,
+    )
+}
 
 
 def load(
@@ -48,5 +71,18 @@ def load(
     >>> bool(np.array_equal(twin.predict(X), model.predict(X)))
     True
     """
-    model: NetworkRegressor | DenseNetRegressor = core("_persistence").load(path, max_bytes)
-    return model
+    require_torch()
+    from trueline.models._persistence import TensorFile
+
+    path = Path(path)
+    size = path.stat().st_size
+    if size > max_bytes:
+        raise ValueError(
+            f"{path} has {size:,} bytes; expected at most max_bytes={max_bytes:,}. Raise max_bytes "
+            f"if you trust the file."
+        )
+    file = TensorFile(path)
+    name = file.document.get("class")
+    if not isinstance(name, str) or name not in _CLASSES:
+        file.refuse(f"class is {reprlib.repr(name)}, not one of {sorted(_CLASSES)}")
+    return _CLASSES[name]._from_file(file)

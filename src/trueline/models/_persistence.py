@@ -1,6 +1,6 @@
-"""Fitted networks as safetensors files: checked on the way in, and nothing is ever executed.
+"""Safetensors files of networks: weights as tensors, and a JSON document in the header.
 
-The weights are tensors; all else is JSON under one key of the file's header.
+A file is written completely or not at all. Reading checks every part and executes nothing.
 """
 
 from __future__ import annotations
@@ -10,209 +10,131 @@ import os
 import reprlib
 from inspect import signature
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from trueline._files import whole_file
-from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._dropout import DropoutRegressor
-from trueline.models._ensemble import DeepEnsembleRegressor
-from trueline.models._gru import (
-    ConcreteDropoutGRURegressor,
-    DeepEnsembleGRURegressor,
-    GRURegressor,
-)
-from trueline.models._recipe import Standardiser
-from trueline.models._regressor import NetworkRegressor
-from trueline.models.densenet._regressor import DenseNetRegressor
+from trueline.models._parameters import as_json
+from trueline.models._recipe import Standardiser, Weights
 
 FORMAT = "trueline-network"
 VERSION = 1
 
-KEY = "trueline"
-_CLASSES: dict[str, type[NetworkRegressor]] = {
-    c.__name__: c
-    for c in (
-        ConcreteDropoutGRURegressor,
-        ConcreteDropoutRegressor,
-        DeepEnsembleGRURegressor,
-        DeepEnsembleRegressor,
-        DropoutRegressor,
-        GRURegressor,
-    )
-}
-# Where and how to compute, and what to show, is for whoever loads to say; the seed is kept.
-LEFT_OUT = ("device", "progress", "random_state")
-SCALES = ("x_mean", "x_scale", "y_mean", "y_scale")
+_KEY = "trueline"
+# Parameters that say where to compute and what to show. The loaded model has their defaults.
+_NOT_SAVED = ("device", "progress", "random_state")
+_SCALES = ("x_mean", "x_scale", "y_mean", "y_scale")
+
+Model = TypeVar("Model")
 
 
-def dump(model: NetworkRegressor, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model; see `NetworkRegressor.save`."""
+def write(path: Path, document: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
+    """Write tensors with a JSON document in the header."""
+    contiguous = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+    content = save(contiguous, metadata={_KEY: json.dumps(document, allow_nan=False)})
+    with whole_file(path) as file:
+        file.write(content)
+
+
+def write_model(model: Any, path: str | os.PathLike[str], learned: dict[str, Any]) -> None:
+    """Write a fitted model; `learned` is what it has learned besides weights and scales."""
     params = model.get_params(deep=False)
-    names = getattr(model, "feature_names_in_", None)
     document = {
         "format": FORMAT,
         "version": VERSION,
         "class": type(model).__name__,
-        "params": {k: _plain(k, v) for k, v in params.items() if k not in LEFT_OUT},
+        "params": {k: as_json(v) for k, v in params.items() if k not in _NOT_SAVED},
         "seed": model.seed_,
-        "n_features": model.n_features_in_,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "noise": getattr(model, "noise_", None),
-        "n_epochs": model.n_epochs_.tolist(),
-        "loss": model.loss_.tolist(),
+        **learned,
     }
-    tensors = {f"network.{name}": np.ascontiguousarray(v) for name, v in model.weights_.items()}
-    for name in SCALES:
+    tensors = {f"network.{name}": value for name, value in model.weights_.items()}
+    for name in _SCALES:
         tensors[f"standardiser.{name}"] = np.atleast_1d(getattr(model.standardiser_, name))
-    data = save(tensors, metadata={KEY: json.dumps(document, allow_nan=False)})
-    with whole_file(Path(path)) as file:
-        file.write(data)
+    write(Path(path), document, tensors)
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Convert a parameter to what JSON knows."""
-    if name == "hidden":
-        return [int(width) for width in value]
-    return value.item() if isinstance(value, np.generic) else value
+class TensorFile:
+    """The content of a file; each method checks one part and refuses the file if it is wrong."""
 
+    # The end of "... is not" and the advice in the messages.
+    kind = "a network that trueline can load"
+    remedy = "Write it again with save()."
+    format = FORMAT
+    version = VERSION
 
-def load(path: str | os.PathLike[str], max_bytes: int) -> NetworkRegressor | DenseNetRegressor:
-    """Read a model; see `trueline.models.load`."""
-    path = Path(path)
-    size = path.stat().st_size
-    if size > max_bytes:
-        raise ValueError(
-            f"{path} has {size:,} bytes; expected at most max_bytes={max_bytes:,}. Raise max_bytes "
-            f"if you trust the file."
-        )
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError, ValueError) as error:
-        _refuse(path, f"it cannot be read as safetensors ({error})")
-    reader = Reader(path, metadata, tensors)
-    reader.check_format()
-    if reader.document.get("class") == DenseNetRegressor.__name__:
-        # Imported here, for it needs Reader.
-        from trueline.models.densenet._files import read
-
-        return read(reader)
-    return reader.model()
-
-
-def _refuse(path: Path, fault: str) -> NoReturn:
-    raise ValueError(
-        f"{path} is not a network that trueline can load: {fault}. Write it anew with save()."
-    )
-
-
-class Reader:
-    """Checks a file, part by part."""
-
-    def __init__(self, path: Path, metadata: dict[str, str], tensors: dict[str, Any]) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.tensors = tensors
         try:
-            document = json.loads(metadata[KEY])
+            with safe_open(path, framework="numpy") as file:
+                metadata = file.metadata() or {}
+                self.tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (SafetensorError, TypeError, ValueError) as error:
+            self.refuse(f"it cannot be read as safetensors ({error})")
+        try:
+            document = json.loads(metadata[_KEY])
         except KeyError:
-            self.refuse(f"its header has no key {KEY!r}")
+            self.refuse(f"its header has no key {_KEY!r}")
         except (ValueError, RecursionError):
             self.refuse("its header holds no valid JSON")
         if not isinstance(document, dict):
             self.refuse(f"its header holds {reprlib.repr(document)} and not an object")
         self.document: dict[str, Any] = document
+        self._check_format()
 
     def refuse(self, fault: str) -> NoReturn:
-        _refuse(self.path, fault)
+        """Raise ValueError: the file is not of this kind."""
+        raise ValueError(f"{self.path} is not {self.kind}: {fault}. {self.remedy}")
 
-    def check_format(self) -> None:
-        if self.document.get("format") != FORMAT:
-            found = self.document.get("format")
+    def _check_format(self) -> None:
+        found, version = (self.document.get(name) for name in ("format", "version"))
+        if found != self.format:
             if isinstance(found, str) and found.endswith("-checkpoint"):
                 self.refuse(
                     f"format is {found!r}: it is a checkpoint of training. To get the network, fit "
                     f"once more with checkpoint= this file and the same data and settings"
                 )
-            self.refuse(f"format is {found!r}, not {FORMAT!r}")
-        if self.document.get("version") != VERSION:
+            self.refuse(f"format is {reprlib.repr(found)}, not {self.format!r}")
+        if version != self.version:
             self.refuse(
-                f"version is {reprlib.repr(self.document.get('version'))}, and this release reads "
-                f"version {VERSION}"
+                f"version is {reprlib.repr(version)}, and this release reads version {self.version}"
             )
 
-    def model(self) -> NetworkRegressor:
-        name = self.document.get("class")
-        if not isinstance(name, str) or name not in _CLASSES:
-            known = sorted([*_CLASSES, DenseNetRegressor.__name__])
-            self.refuse(f"class is {reprlib.repr(name)}, not one of {known}")
-        model = self.blank(_CLASSES[name])
-        model.n_features_in_ = self.integer("n_features", 1)
-        model.seed_ = self.integer("seed", 0)
-        try:
-            model._check_features(model.n_features_in_)
-        except ValueError as error:
-            self.refuse(f"n_features is wrong: {error}")
-        self.fill(model)
-        return model
-
-    def blank(self, cls: type[NetworkRegressor]) -> NetworkRegressor:
+    def blank(self, cls: type[Model]) -> Model:
+        """Make an unfitted model with the parameters in the header."""
         params = self.document.get("params")
-        known = set(signature(cls).parameters) - set(LEFT_OUT)
+        known = set(signature(cls).parameters) - set(_NOT_SAVED)
         if not isinstance(params, dict) or set(params) != known:
             self.refuse(f"params are {reprlib.repr(params)}; expected {sorted(known)}")
-        if isinstance(params["hidden"], list):
-            params["hidden"] = tuple(params["hidden"])
-        model = cls(**params)
+        model: Any = cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in params.items()})
         try:
-            model._check_common()
-            model._check()
+            model._check_params()
         except (TypeError, ValueError) as error:
             self.refuse(f"a parameter is wrong: {error}")
-        return model
+        made: Model = model
+        return made
 
     def integer(self, name: str, least: int) -> int:
+        """Return an integer of the document."""
         value = self.document.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             self.refuse(f"{name} is {reprlib.repr(value)}, not an integer of {least} or more")
         return value
 
-    def numbers(self, name: str, n: int) -> np.ndarray[Any, Any]:
+    def numbers(self, name: str, least: int, most: int) -> NDArray[Any]:
+        """Return a list of `least` to `most` finite numbers of the document."""
         value: Any = self.document.get(name)
-        plain = isinstance(value, list) and len(value) == n
+        plain = isinstance(value, list) and least <= len(value) <= most
         if not plain or not all(type(v) in (int, float) and np.isfinite(v) for v in value):
+            n = f"{least}" if least == most else f"{least} to {most}"
             self.refuse(f"{name} is {reprlib.repr(value)}, not a list of {n} finite numbers")
         return np.array(value)
 
-    def fill(self, model: NetworkRegressor) -> None:
-        """Put in what was learned."""
-        k, d = model._n_networks(), model.n_features_in_
-        shapes = model._recipe(d).shapes()
-        expected: dict[str, tuple[Any, tuple[int, ...]]] = {
-            f"network.{name}": (np.float32, (k, *shape)) for name, shape in shapes.items()
-        }
-        sizes = zip(SCALES, (d, d, 1, 1), strict=True)
-        expected |= {f"standardiser.{name}": (np.float64, (n,)) for name, n in sizes}
-        self.check_tensors(expected)
-        model.standardiser_ = self.standardiser()
-        model.weights_ = {name: self.tensors[f"network.{name}"] for name in shapes}
-        model.n_epochs_ = self.numbers("n_epochs", k)
-        model.loss_ = self.numbers("loss", k)
-        self.fill_names(model, d)
-        if isinstance(model, DropoutRegressor):
-            noise: Any = self.document.get("noise")
-            if type(noise) not in (int, float) or not 0 <= noise < np.inf:
-                self.refuse(f"noise is {reprlib.repr(noise)}, not a finite number of 0 or more")
-            model.noise_ = float(noise)
-        elif isinstance(model, ConcreteDropoutRegressor):
-            model._read_rates()
-
     def check_tensors(self, expected: dict[str, tuple[Any, tuple[int, ...]]]) -> None:
-        """Refuse tensors other than these, by name, with their types and shapes."""
+        """Refuse tensors other than these names, each with its dtype and shape."""
         if set(self.tensors) != set(expected):
             odd = sorted(set(self.tensors) ^ set(expected))
             self.refuse(f"tensors are missing or unknown: {reprlib.repr(odd)}")
@@ -224,17 +146,18 @@ class Reader:
             if not np.isfinite(tensor).all():
                 self.refuse(f"{name} holds numbers that are not finite")
 
-    def standardiser(self) -> Standardiser:
-        x_mean, x_scale, y_mean, y_scale = (self.tensors[f"standardiser.{n}"] for n in SCALES)
+    def network(
+        self, shapes: dict[str, tuple[int, ...]], n_features: int
+    ) -> tuple[Weights, Standardiser]:
+        """Return weights of these shapes, and the scales of features and target."""
+        expected: dict[str, tuple[Any, tuple[int, ...]]] = {
+            f"network.{name}": (np.float32, shape) for name, shape in shapes.items()
+        }
+        sizes = zip(_SCALES, (n_features, n_features, 1, 1), strict=True)
+        expected |= {f"standardiser.{name}": (np.float64, (n,)) for name, n in sizes}
+        self.check_tensors(expected)
+        x_mean, x_scale, y_mean, y_scale = (self.tensors[f"standardiser.{n}"] for n in _SCALES)
         if not (x_scale.min() > 0 and y_scale[0] > 0):
             self.refuse("a scale is not above 0")
-        return Standardiser(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))
-
-    def fill_names(self, model: NetworkRegressor, d: int) -> None:
-        names: Any = self.document.get("feature_names")
-        if names is None:
-            return
-        plain = isinstance(names, list) and len(names) == d
-        if not plain or not all(isinstance(name, str) for name in names):
-            self.refuse(f"feature_names are {reprlib.repr(names)}, not {d} names")
-        model.feature_names_in_ = np.array(names, dtype=object)
+        weights = {name: self.tensors[f"network.{name}"] for name in shapes}
+        return weights, Standardiser(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))

@@ -1,4 +1,4 @@
-"""How far training has come, on the standard error."""
+"""Progress of training on the standard error."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Told = Callable[[int, int, int], None]
+# Called after an epoch with its number, the largest number of epochs and the networks finished.
+ProgressCallback = Callable[[int, int, int], None]
 
 
 @contextmanager
-def training_progress(wanted: bool | Told, label: str, n_networks: int) -> Iterator[Told | None]:
-    """Yield what to tell of every epoch: the epoch, the most there can be, the networks done."""
+def training_progress(
+    wanted: bool | ProgressCallback, label: str, n_networks: int
+) -> Iterator[ProgressCallback | None]:
+    """Yield the function to call after every epoch, or None if no progress is wanted."""
     if callable(wanted):
         yield wanted
         return
@@ -22,22 +25,22 @@ def training_progress(wanted: bool | Told, label: str, n_networks: int) -> Itera
         from rich.console import Console
         from rich.progress import Progress
     except ImportError:
-        yield _lines(label, n_networks)
+        yield _plain_lines(label, n_networks)
         return
     with Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=None)
 
-        def told(epoch: int, most: int, done: int) -> None:
+        def update(epoch: int, most: int, done: int) -> None:
             text = f"{label}: epoch {epoch}, {done} of {n_networks} networks done"
             bars.update(task, completed=epoch, total=most, description=text)
 
-        yield told
+        yield update
 
 
-def _lines(label: str, n_networks: int) -> Told:
-    def told(epoch: int, most: int, done: int) -> None:
+def _plain_lines(label: str, n_networks: int) -> ProgressCallback:
+    def write(epoch: int, most: int, done: int) -> None:
         if epoch % 10 == 0 or done == n_networks:
             text = f"{label}: epoch {epoch} of at most {most}, {done} of {n_networks} networks done"
             sys.stderr.write(text + "\n")
 
-    return told
+    return write

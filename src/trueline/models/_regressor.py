@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from trueline._validation import FloatArray, generator, weights as check_weights
+from trueline._validation import FloatArray, weights as check_weights
 from trueline.distributions import Distribution
+from trueline.models._parameters import (
+    as_seed,
+    check_choice,
+    check_count,
+    check_number,
+    check_widths,
+    require_count,
+)
 from trueline.models._progress import training_progress
 from trueline.models._recipe import Member, Recipe, Rows, Standardiser, Trained, Weights, hold_out
-from trueline.models._torch import core
+from trueline.models._torch import require_torch
+
+if TYPE_CHECKING:
+    from trueline.models._persistence import TensorFile
 
 # Networks in a stack: more gain no more, and masks drawn ahead would fill the memory.
 _STACK = 64
@@ -59,10 +70,6 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     _n_outputs: ClassVar[int]
 
     # ---- what a final class says of itself ---------------------------------------------
-
-    @abstractmethod
-    def _check(self) -> None:
-        """Check the parameters that only this class has."""
 
     @abstractmethod
     def _choices(self) -> dict[str, Any]:
@@ -133,8 +140,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Job:
         """Check and standardise; nothing is trained yet."""
-        self._check_common()
-        self._check()
+        self._check_params()
         if y is None:
             raise ValueError(
                 "requires y to be passed, but the target y is None; expected one outcome a row."
@@ -154,7 +160,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             standardiser.target(outcome).astype(np.float32),
             weight.astype(np.float32),
         )
-        seed = _seed(self.random_state)
+        seed = as_seed(self.random_state)
         members = []
         for sequence in np.random.SeedSequence(seed).spawn(self._n_networks()):
             split, rest = sequence.spawn(2)
@@ -194,15 +200,11 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed_ = job.seed
         self._finish(job)
 
-    def _check_common(self) -> None:
-        sizes = np.ndim(self.hidden) == 1 and len(self.hidden) > 0
-        if not sizes or not all(isinstance(n, Integral) and n > 0 for n in self.hidden):
-            raise ValueError(
-                f"hidden is {self.hidden!r}; expected the widths of one or more hidden layers, "
-                f"such as (128, 128)."
-            )
-        if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; expected one of {ACTIVATIONS}.")
+    def _check_params(self) -> None:
+        """Check all parameters."""
+        widths = "the widths of one or more hidden layers, such as (128, 128)"
+        check_widths(self, "hidden", 1, widths)
+        check_choice(self, "activation", ACTIVATIONS)
         for name in ("batch_size", "max_epochs", "patience"):
             check_count(self, name)
         check_number(self, "learning_rate", above=0.0)
@@ -259,6 +261,16 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return self.standardiser_.features(X)
 
+    def _sample_moments(
+        self, Z: FloatArray, n_samples: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return mean, variance and mean noise variance of thinned networks, standardised."""
+        require_torch()
+        from trueline.models._prediction import moments
+
+        recipe = self._recipe(self.n_features_in_)
+        return moments(recipe, self.weights_, Z, n_samples, self.seed_)
+
     def _path_sampler(
         self, n_paths: int, random_state: Any = None
     ) -> Callable[[FloatArray], FloatArray]:
@@ -281,9 +293,12 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         require_count("n_paths", n_paths)
-        rng = np.random.default_rng(_seed(random_state))
+        rng = np.random.default_rng(as_seed(random_state))
         recipe = self._recipe(self.n_features_in_)
-        networks = core("_prediction").Paths(recipe, self.weights_, n_paths, rng)
+        require_torch()
+        from trueline.models._prediction import Paths
+
+        networks = Paths(recipe, self.weights_, n_paths, rng)
         unit = self.standardiser_
 
         def draw(X: FloatArray) -> FloatArray:
@@ -317,12 +332,52 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             Written whole or not at all.
         """
         check_is_fitted(self)
-        core("_persistence").dump(self, path)
+        require_torch()
+        from trueline.models._persistence import write_model
+
+        names = getattr(self, "feature_names_in_", None)
+        learned = {
+            "n_features": self.n_features_in_,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "noise": getattr(self, "noise_", None),
+            "n_epochs": self.n_epochs_.tolist(),
+            "loss": self.loss_.tolist(),
+        }
+        write_model(self, path, learned)
+
+    @classmethod
+    def _from_file(cls, file: TensorFile) -> Self:
+        """Make the fitted model that `save` wrote."""
+        model = file.blank(cls)
+        k, d = model._n_networks(), file.integer("n_features", 1)
+        model.n_features_in_ = d
+        model.seed_ = file.integer("seed", 0)
+        try:
+            model._check_features(d)
+        except ValueError as error:
+            file.refuse(f"n_features is wrong: {error}")
+        shapes = {name: (k, *shape) for name, shape in model._recipe(d).shapes().items()}
+        model.weights_, model.standardiser_ = file.network(shapes, d)
+        model.n_epochs_ = file.numbers("n_epochs", k, k)
+        model.loss_ = file.numbers("loss", k, k)
+        names: Any = file.document.get("feature_names")
+        if names is not None:
+            plain = isinstance(names, list) and len(names) == d
+            if not plain or not all(isinstance(name, str) for name in names):
+                file.refuse(f"feature_names are {reprlib.repr(names)}, not {d} names")
+            model.feature_names_in_ = np.array(names, dtype=object)
+        model._restore(file.document, file.refuse)
+        return model
+
+    def _restore(self, document: dict[str, Any], refuse: Callable[[str], NoReturn]) -> None:
+        """Set the attributes that only this class learns."""
 
 
 def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
     """Train all networks of some jobs, those of equal recipe as one stack."""
-    train = core("_training").train
+    require_torch()
+    from trueline.models._training import train
+
     for recipe in dict.fromkeys(job.recipe for job in jobs):
         alike = [job for job in jobs if job.recipe == recipe]
         members = [member for job in alike for member in job.members]
@@ -330,55 +385,11 @@ def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
         trained: list[Trained] = []
         for start in range(0, len(members), _STACK):
             stack = members[start : start + _STACK]
-            with training_progress(progress, label, len(stack)) as told:
-                trained += train(recipe, stack, told)
+            with training_progress(progress, label, len(stack)) as report:
+                trained += train(recipe, stack, report)
         for job in alike:
             mine, trained = trained[: len(job.members)], trained[len(job.members) :]
             job.model._learn(job, mine)
-
-
-def check_count(model: Any, name: str) -> None:
-    """Raise unless a parameter is an integer above 0."""
-    require_count(name, getattr(model, name))
-
-
-def require_count(name: str, value: Any) -> None:
-    """Raise unless a value is an integer above 0."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected an integer above 0.")
-
-
-def check_number(
-    model: Any,
-    name: str,
-    *,
-    above: float | None = None,
-    least: float | None = None,
-    below: float | None = None,
-) -> None:
-    """Raise unless a parameter is a finite number within bounds."""
-    value = getattr(model, name)
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    number = number and bool(np.isfinite(float(value)))
-    bounds = [f"above {above:g}"] if above is not None else []
-    bounds += [f"of {least:g} or more"] if least is not None else []
-    bounds += [f"below {below:g}"] if below is not None else []
-    if (
-        not number
-        or (above is not None and not value > above)
-        or (least is not None and not value >= least)
-        or (below is not None and not value < below)
-    ):
-        raise ValueError(f"{name} is {value!r}; expected a number {' and '.join(bounds)}.")
-
-
-def _seed(random_state: Any) -> int:
-    """Turn any state into a number that can be kept, for a forecast repeats."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    return int(generator(random_state).integers(2**31))
 
 
 def held_out_or_all(job: Job, member: int = 0) -> NDArray[np.int64]:

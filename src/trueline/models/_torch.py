@@ -1,13 +1,12 @@
-"""torch, imported when a network is first trained or asked."""
+"""torch and safetensors, imported when a network is first trained, used or loaded."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
 
 
-def core(name: str) -> ModuleType:
-    """Import a module of this package that stands on torch, or say how to get it."""
+def require_torch() -> None:
+    """Raise ImportError with the install command unless torch and safetensors can be imported."""
     for package in ("torch", "safetensors"):
         try:
             import_module(package)
@@ -16,4 +15,3 @@ def core(name: str) -> ModuleType:
                 f"trueline.models needs {package}, which cannot be imported ({error}). "
                 f'Install it with: pip install "trueline[torch]"'
             ) from error
-    return import_module(f"trueline.models.{name}")

@@ -1,1 +1,5 @@
-"""A fully convolutional DenseNet with dropout: a forecast per pixel."""
+"""A fully convolutional DenseNet with dropout that forecasts a distribution for every pixel."""
+
+from trueline.models.densenet._regressor import DenseNetRegressor
+
+__all__ = ["DenseNetRegressor"]

@@ -27,8 +27,8 @@ class Pictures:
         """Return the number of images."""
         return len(self.images)
 
-    def sum(self) -> str:
-        """SHA-256 of all that training reads."""
+    def sha256(self) -> str:
+        """Return the hash of images, depths and masks."""
         digest = hashlib.sha256(f"{self.images.dtype} {self.images.shape}".encode())
         for part in (self.images, self.depth, self.valid):
             digest.update(np.ascontiguousarray(part).data)

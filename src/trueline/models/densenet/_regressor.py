@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
-from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import FloatArray
 from trueline.distributions import Normal
+from trueline.models._parameters import (
+    as_json,
+    as_seed,
+    check_choice,
+    check_count,
+    check_number,
+    check_widths,
+)
 from trueline.models._progress import training_progress
 from trueline.models._recipe import Standardiser, Weights
-from trueline.models._regressor import _seed, check_count, check_number
-from trueline.models._torch import core
+from trueline.models._torch import require_torch
 from trueline.models.densenet._data import check_images, check_pictures
-from trueline.models.densenet._plan import Plan
+from trueline.models.densenet._plan import CHANNELS, Plan
+
+if TYPE_CHECKING:
+    from trueline.models._persistence import TensorFile
+    from trueline.models.densenet._training import Trainer, TrainingSettings
 
 LOSSES = ("squared", "huber")
 SCHEDULES = ("cosine", "constant")
@@ -191,38 +202,38 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check()
+        self._check_params()
         plan = self._plan()
         pictures = check_pictures(images, depth, mask, plan)
-        seed = None if self.random_state is None else _seed(self.random_state)
-        file = reached = None
+        seed = None if self.random_state is None else as_seed(self.random_state)
+        require_torch()
+        from trueline.models.densenet._checkpoint import Checkpoint
+        from trueline.models.densenet._training import Trainer, initial_state
+
+        file = state = None
         if checkpoint is not None:
-            checkpoints = core("densenet._checkpoint")
-            file = checkpoints.Checkpoint(checkpoint, plan, self._settings(), pictures.sum())
-            reached, seed = file.read(seed)
-        seed = _seed(None) if seed is None else seed
-        training = core("densenet._training")
-        reached = training.begin(plan, seed) if reached is None else reached
+            file = Checkpoint(checkpoint, plan, self._settings(), pictures.sha256())
+            state, seed = file.read(seed)
+        seed_: int = as_seed(None) if seed is None else seed
+        state = initial_state(plan, seed_) if state is None else state
         standardiser = pictures.standardiser()
-        trainer = training.Trainer(
-            plan, self._course(training), pictures, standardiser, seed, reached
-        )
-        with training_progress(self.progress, type(self).__name__, 1) as told:
+        trainer = Trainer(plan, self._training_settings(), pictures, standardiser, seed_, state)
+        with training_progress(self.progress, type(self).__name__, 1) as report:
 
-            def after(trainer: Any) -> None:
+            def after_epoch(trainer: Trainer) -> None:
                 if file is not None:
-                    file.write(trainer.reached(), seed)
-                if told is not None:
+                    file.write(trainer.state(), seed_)
+                if report is not None:
                     done = len(trainer.losses)
-                    told(done, self.n_epochs, int(done == self.n_epochs))
+                    report(done, self.n_epochs, int(done == self.n_epochs))
 
-            if told is not None and reached.n_epochs:
-                told(reached.n_epochs, self.n_epochs, 0)
-            trainer.run(after)
+            if report is not None and state.n_epochs:
+                report(state.n_epochs, self.n_epochs, 0)
+            trainer.run(after_epoch)
         self.weights_: Weights = trainer.weights()
         self.losses_: FloatArray = np.array(trainer.losses)
         self.standardiser_: Standardiser = standardiser
-        self.seed_: int = seed
+        self.seed_: int = seed_
         return self
 
     def _plan(self) -> Plan:
@@ -233,8 +244,10 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
             2 if self.aleatoric else 1,
         )
 
-    def _course(self, training: Any) -> Any:
-        return training.Course(
+    def _training_settings(self) -> TrainingSettings:
+        from trueline.models.densenet._training import TrainingSettings
+
+        return TrainingSettings(
             dropout=float(self.dropout),
             loss=self.loss,
             learning_rate=float(self.learning_rate),
@@ -248,17 +261,13 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         )
 
     def _settings(self) -> dict[str, Any]:
-        """All that decides what comes of training, as JSON has it."""
+        """Return the parameters that decide the result of training, as JSON types."""
         params = self.get_params(deep=False)
-        return {k: _plain(v) for k, v in params.items() if k not in _NOT_TRAINING}
+        return {k: as_json(v) for k, v in params.items() if k not in _NOT_TRAINING}
 
-    def _check(self) -> None:
-        sizes = np.ndim(self.layers) == 1 and len(self.layers) > 1
-        if not sizes or not all(isinstance(n, Integral) and n > 0 for n in self.layers):
-            raise ValueError(
-                f"layers is {self.layers!r}; expected the layers of two or more dense blocks, such "
-                f"as (2, 3, 5, 8)."
-            )
+    def _check_params(self) -> None:
+        blocks = "the layers of two or more dense blocks, such as (2, 3, 5, 8)"
+        check_widths(self, "layers", 2, blocks)
         for name in ("growth_rate", "first_channels", "n_samples", "batch_size", "n_epochs"):
             check_count(self, name)
         check_number(self, "dropout", least=0.0, below=1.0)
@@ -270,9 +279,8 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         for name in ("aleatoric", "flip"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; expected True or False.")
-        for name, known in (("loss", LOSSES), ("schedule", SCHEDULES)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; expected one of {known}.")
+        check_choice(self, "loss", LOSSES)
+        check_choice(self, "schedule", SCHEDULES)
         if self.aleatoric and self.loss != "squared":
             raise ValueError(
                 f"loss is {self.loss!r} and aleatoric is True, which trains for the normal law; "
@@ -299,10 +307,13 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
             variance of an outcome: 0 unless `aleatoric`.
         """
         check_is_fitted(self)
-        self._check()
+        self._check_params()
         plan = self._plan()
         pictures = check_images(images, plan)
-        forecaster = core("densenet._prediction").Forecaster(
+        require_torch()
+        from trueline.models.densenet._prediction import Forecaster
+
+        forecaster = Forecaster(
             plan, self.weights_, self.standardiser_, self.seed_, str(self.device)
         )
         mean, model, noise = forecaster.moments(pictures, self.n_samples, float(self.dropout))
@@ -369,11 +380,24 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
             Written whole or not at all.
         """
         check_is_fitted(self)
-        core("densenet._files").dump(self, path)
+        require_torch()
+        from trueline.models._persistence import write_model
 
+        write_model(self, path, {"losses": self.losses_.tolist()})
 
-def _plain(value: Any) -> Any:
-    """Convert a parameter to what JSON knows."""
-    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
-        return [int(n) for n in value]
-    return value.item() if isinstance(value, np.generic) else value
+    @classmethod
+    def _from_file(cls, file: TensorFile) -> Self:
+        """Make the fitted model that `save` wrote."""
+        model = file.blank(cls)
+        model.seed_ = file.integer("seed", 0)
+        model.losses_ = file.numbers("losses", 1, sys.maxsize)
+        plan = model._plan()
+        # A header could ask for more layers than can be counted in reasonable time.
+        if sum(plan.layers) > len(file.tensors):
+            file.refuse(f"layers is {model.layers!r}, and there are {len(file.tensors)} tensors")
+        shapes = plan.shapes() | plan.statistics()
+        model.weights_, model.standardiser_ = file.network(shapes, CHANNELS)
+        for name in plan.statistics():
+            if name.endswith(".var") and (model.weights_[name] < 0).any():
+                file.refuse(f"network.{name} holds variances below 0")
+        return model
