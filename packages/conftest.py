@@ -14,11 +14,13 @@ HERE = Path(__file__).parent
 #: Packages that a file needs, where its name does not say so.
 NEEDS = {
     "test_arviz": ("arviz", "xarray"),
+    "test_browser": ("playwright",),
     "test_compare": ("catboost", "lightgbm", "ngboost", "quantile-forest", "skpro", "xgboost"),
     "test_frames": ("polars", "pyarrow"),
     "test_gaussian_process": (),
     "test_installed": (),
     "test_recipes": (),
+    "test_spark": ("pyarrow", "pyspark"),
 }
 
 

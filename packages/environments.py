@@ -136,7 +136,7 @@ def table() -> str:
     lines = ["| package | version | environment |", "|---|---|---|"]
     for name in names():
         versions, missing = measured(name), absent(name)
-        for package in (*listed(name), *BASE):
+        for package in dict.fromkeys((*listed(name), *BASE)):
             version = versions.get(package)
             said = version or f"NOT INSTALLED: {missing.get(package, 'pip gave no reason')}"
             lines.append(f"| {package} | {said} | {name} |")

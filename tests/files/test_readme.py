@@ -10,7 +10,6 @@ from pyarrow import parquet
 
 import trueline as tl
 from tests.clusters.clusters import absent
-from tests.clusters.test_spark import session  # noqa: F401  # a fixture
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -82,11 +81,6 @@ def test_dask(folder):
     with dask.config.set(scheduler="synchronous"):
         run("tld.fit", folder)
     assert abs(covered(folder / "calibrated-dask") - 0.9) < 0.022
-
-
-def test_spark(folder, session):  # noqa: F811
-    run("tls.fit", folder, spark=session)
-    assert abs(covered(folder / "calibrated-spark") - 0.9) < 0.022
 
 
 def test_deployment(folder):

@@ -4,6 +4,7 @@ Needs playwright and a Chromium on the path. Where one of them is absent the tes
 except in continuous integration (CI=true), where that is a failure.
 """
 
+# ruff: noqa: F811  # fixtures are imported by the names that tests use
 import os
 import re
 import shutil
@@ -12,7 +13,12 @@ from itertools import pairwise
 import pytest
 
 import trueline as tl
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import (  # noqa: F401  # but for one, fixtures
+    HOSTILE,
+    case,
+    hostile_path,
+    report_path,
+)
 from trueline._report._numbers import number, percent
 
 PHONE, DESKTOP = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
