@@ -25,6 +25,9 @@ ENVIRONMENTS = ROOT / ".venvs"
 
 #: What every environment has, because trueline or all lists stand on it; versions differ.
 BASE = ("pandas", "scikit-learn", "scipy")
+#: The environment of what needs a program of the system: Java for Spark, a browser for the report.
+#: Its packages make no forecasts, so that none of the other tests run there.
+SYSTEM = "system"
 
 # Asked of an environment's own Python, because only that one sees what is installed there.
 VERSIONS = """

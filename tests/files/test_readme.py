@@ -1,17 +1,12 @@
 """The lines of Python in the README on streams, files, clusters and deployment run."""
 
-import re
-from pathlib import Path
-
 import numpy as np
-import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 import trueline as tl
 from tests.clusters.clusters import absent
-
-README = Path(__file__).parents[2] / "README.md"
+from tests.files.readme import covered, forecasts, run, write_folders
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -19,43 +14,11 @@ pytestmark = [
 ]
 
 
-def block(word):
-    """The one block of Python that holds a word; those with prompts are doctests."""
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    (found,) = [text for text in blocks if word in text and not text.startswith(">>>")]
-    return found
-
-
-def run(word, folder, **names):
-    # Where a JVM was started before, it looks for files there.
-    text = re.sub(r'"([\w-]+/)"', lambda path: repr(f"{folder}/{path[1]}"), block(word))
-    exec(compile(text, f"README.md ({word})", "exec"), names)
-    return names
-
-
-def forecasts(seed, n=3000):
-    """Forecasts whose standard deviation should be four times as large."""
-    rng = np.random.default_rng(seed)
-    mean = rng.normal(size=n)
-    columns = {"y": rng.normal(mean, 2.0), "mean": mean, "std": np.full(n, 0.5)}
-    return pa.table(columns | {"region": rng.choice(["north", "south"], n), "n": np.ones(n)})
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for seed, name in enumerate(["past", "new"]):
-        (tmp_path / name).mkdir()
-        for i in range(2):
-            parquet.write_table(forecasts(2 * seed + i), tmp_path / name / f"{i}.parquet")
+    write_folders(tmp_path)
     return tmp_path
-
-
-def covered(path, lower="lower_0.9", upper="upper_0.9"):
-    table = parquet.read_table(path, partitioning=None)
-    y, low, high = (table[name].to_numpy() for name in ("y", lower, upper))
-    assert y.size == 6000
-    return ((low <= y) & (y <= high)).mean()
 
 
 def test_a_stream(folder):
