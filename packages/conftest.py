@@ -56,6 +56,7 @@ NAME = environment()
 ABSENT = environments.absent(NAME)
 PACKAGES = (*environments.listed(NAME), *environments.BASE)
 
+
 def runs_here(stem: str) -> bool:
     """Whether this environment runs a file."""
     needed = set(needs(stem))
