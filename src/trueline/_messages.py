@@ -2,9 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
+
+# Options that name columns; Python takes them together, as `Columns`.
+_COLUMNS = {"y", "mean", "std", "quantile_columns", "sample_columns"}
+_COLUMNS |= {"kind", "group", "weight", "x"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that a message names, and the value to give it, if any.
+
+    Messages keep it as data, so that each caller can spell it in its own way. `str` spells it as
+    in Python.
+
+    Examples
+    --------
+    >>> from trueline._messages import Option
+    >>> str(Option("y", "net sales")), str(Option("force", True)), str(Option("separator"))
+    ("Columns(y='net sales')", 'force=True', 'separator')
+    """
+
+    name: str
+    value: str | bool | None = None
+
+    def __str__(self) -> str:
+        if self.name in _COLUMNS:
+            return f"Columns({self.name}={'...' if self.value is None else repr(self.value)})"
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+#: A piece of a message: text, an option, or several pieces one after the other.
+Part = str | Option | Sequence["Part"]
+Spell = Callable[[Option], str]
+
+
+class Worded:
+    """Mixin of errors and warnings whose arguments are the parts of their message.
+
+    Examples
+    --------
+    >>> from trueline._messages import Option
+    >>> from trueline.files import FileError
+    >>> error = FileError("a.csv has no column 'y'. Name one with ", Option("y"), ".")
+    >>> print(error)
+    a.csv has no column 'y'. Name one with Columns(y=...).
+    >>> error.text(lambda option: f"--{option.name}")
+    "a.csv has no column 'y'. Name one with --y."
+    """
+
+    args: tuple[Any, ...]
+
+    def text(self, spell: Spell = str) -> str:
+        """Return the message, with its options spelled by this function."""
+        return _text(self.args, spell)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _text(part: Any, spell: Spell) -> str:
+    if isinstance(part, list | tuple):
+        return "".join(_text(piece, spell) for piece in part)
+    return spell(part) if isinstance(part, Option) else str(part)
+
+
+def joined(parts: Iterable[Part], between: str) -> Part:
+    """Return parts with a text between them."""
+    pieces = [piece for part in parts for piece in (between, part)]
+    return pieces[1:]
+
+
+class InputError(Worded, ValueError):
+    """An input that cannot be used; the message says how to fix it."""
+
+
+class MissingPackageError(ImportError):
+    """A package that a feature needs is not installed; the message says how to install it."""
 
 
 def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
@@ -21,13 +98,13 @@ def count(n: int, noun: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 10) -> str:
-    """Names with commas, the first few of many."""
+    """Return names with commas between them; only the first ones if there are many."""
     shown = list(names)
     rest = f", ... ({len(shown)} in all)" if len(shown) > most else ""
     return ", ".join(shown[:most]) + rest
 
 
 def reason(error: BaseException) -> str:
-    """Return the first line of a library's message, without its full stop."""
-    text: Any = str(error).strip().splitlines()
-    return text[0].rstrip(".") if text else type(error).__name__
+    """Return the first line of an error's message, without its full stop."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__

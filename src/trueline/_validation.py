@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._messages import Worded
+
 FloatArray = NDArray[np.float64]
 #: Row numbers of a batch.
 Rows = NDArray[np.intp]
@@ -21,7 +23,7 @@ RandomState = int | np.random.Generator | None
 _EXACT_INTEGERS = 2**53
 
 
-class CalibrationWarning(UserWarning):
+class CalibrationWarning(Worded, UserWarning):
     """A result is weaker than it looks.
 
     Raised as a warning where the calibration data cannot support what was asked:
@@ -39,6 +41,10 @@ class CalibrationWarning(UserWarning):
     >>> caught[0].category.__name__
     'CalibrationWarning'
     """
+
+
+class UnknownGroupsWarning(CalibrationWarning):
+    """Rows of groups that were not there at ``fit`` get the pooled map."""
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -1,4 +1,4 @@
-"""Warnings once a file rather than once a chunk."""
+"""Warnings once per call rather than once per chunk."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from trueline._validation import CalibrationWarning
+from trueline._messages import Part
+from trueline._validation import CalibrationWarning, UnknownGroupsWarning
 
-# Warnings differ where every chunk has its own numbers; more than these would say no more.
+# Warnings with the numbers of a chunk all differ; the first few are enough.
 _MOST = 5
 
 
@@ -17,16 +18,16 @@ def each_warning_once() -> Iterator[None]:
     """Hold warnings back, and give each different one once at the end."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # Of groups that a map does not know it says so in every chunk, by their numbers.
-        warnings.filterwarnings("ignore", ".* were not there at fit", CalibrationWarning)
+        # Every chunk repeats this warning; callers name the unknown groups once, at the end.
+        warnings.simplefilter("ignore", UnknownGroupsWarning)
         yield
-    told: dict[str, type[Warning]] = {}
+    different: dict[str, Warning | str] = {}
     for warning in caught:
-        told.setdefault(str(warning.message), warning.category)
-    for text, category in list(told.items())[:_MOST]:
-        warnings.warn(text, category, stacklevel=4)
+        different.setdefault(str(warning.message), warning.message)
+    for message in list(different.values())[:_MOST]:
+        warnings.warn(message, stacklevel=4)
 
 
-def warn(text: str) -> None:
+def warn(*parts: Part) -> None:
     """Warn that a result is weaker than it looks."""
-    warnings.warn(text, CalibrationWarning, stacklevel=2)
+    warnings.warn(CalibrationWarning(*parts), stacklevel=2)

@@ -94,7 +94,7 @@ def test_a_folder_that_is_there(trueline, folder, parts):
     assert (run.code, run.err) == (
         2,
         (
-            "error: out.csv is the name of a file, but what becomes of several files is a folder. "
+            "error: out.csv is the name of a file, but several files are written to a folder. "
             "Name a folder with -o.\n"
         ),
     )

@@ -73,7 +73,7 @@ def files(folder, trueline):
         (
             "fit text.csv -o new.json",
             (
-                "text.csv, line 3, column 'mean': found 'abc'; expected a number. Mend or drop "
+                "text.csv, line 3, column 'mean': found 'abc'; expected a number. Fix or drop "
                 "that row."
             ),
         ),
@@ -150,14 +150,14 @@ def files(folder, trueline):
             "apply no.json past.csv -o new.csv",
             (
                 "no.json is not a valid trueline map: it is not JSON (Expecting value: line 1 "
-                "column 1 (char 0)). Make it with trueline fit."
+                "column 1 (char 0)). Write it again with trueline fit."
             ),
         ),
         (
             "evaluate past.csv --map other.json",
             (
                 "other.json is not a valid trueline map: its format is not "
-                "'trueline-recalibrator'. Make it with trueline fit."
+                "'trueline-recalibrator'. Write it again with trueline fit."
             ),
         ),
         (
@@ -186,7 +186,7 @@ def files(folder, trueline):
         (
             "apply grouped.json grouped.csv -o new.csv",
             (
-                "grouped.json has one map a group, so it needs the group of each row. Name the "
+                "grouped.json has one map per group, so it needs the group of each row. Name the "
                 "column with --group."
             ),
         ),

@@ -327,7 +327,7 @@ def broken(column, value):
             np.inf,
             (
                 "partition 1, row 8 (index 57), column 'mean': found inf; expected a finite "
-                "number. Mend or drop that row."
+                "number. Fix or drop that row."
             ),
         ),
         (
@@ -398,7 +398,7 @@ def test_files_of_different_columns(tmp_path):
     text = table.set_column(place, "std", [["wide"] * 100])
     parquet.write_table(text, tmp_path / "b.parquet")
     assert message_of(dd.read_parquet(tmp_path)) == (
-        "partition 1, row 1 (index 0), column 'std': found 'wide'; expected a number. Mend or drop "
+        "partition 1, row 1 (index 0), column 'std': found 'wide'; expected a number. Fix or drop "
         "that row, or name another column if all rows are like it."
     )
 
@@ -460,7 +460,7 @@ def test_a_map_of_another_kind_is_refused_before_any_work():
     "recalibrator, message",
     [
         (tl.Conditional(), "a conditional map is learned from features"),
-        (tl.Grouped(), "a map a group needs the column of the groups"),
+        (tl.Grouped(), "a map per group needs the column of the groups"),
         (tl.Isotonic(finite_sample="yes"), "finite_sample is 'yes'"),
     ],
 )

@@ -28,7 +28,7 @@ def message_of(path, **options):
         (b"y,mean", "f.csv holds the names of columns but no rows; expected rows."),
         (
             b"y,mean\n1,2\n3,abc\n",
-            "f.csv, line 3, column 'mean': found 'abc'; expected a number. Mend or drop that row.",
+            "f.csv, line 3, column 'mean': found 'abc'; expected a number. Fix or drop that row.",
         ),
         (
             b'y,mean,note\n1,2,"two\nlines"\n\n3,"1,5",\n',
@@ -41,7 +41,7 @@ def message_of(path, **options):
         (
             b'y,mean\n1,"1,234,567"\n',
             (
-                "f.csv, line 2, column 'mean': found '1,234,567'; expected a number. Mend or drop "
+                "f.csv, line 2, column 'mean': found '1,234,567'; expected a number. Fix or drop "
                 "that row, or name another column if all rows are like it."
             ),
         ),
@@ -69,7 +69,7 @@ def message_of(path, **options):
         (
             b"y,mean\n1,2\n-inf,2\n",
             (
-                "f.csv, line 3, column 'y': found -inf; expected a finite number. Mend or drop "
+                "f.csv, line 3, column 'y': found -inf; expected a finite number. Fix or drop "
                 "that row."
             ),
         ),
@@ -91,15 +91,15 @@ def message_of(path, **options):
         ),
         (
             b"y;mean;std\n1;2;3\n",
-            "f.csv has its columns separated by ';', not by commas. Say so: separator=';'.",
+            "f.csv has its columns separated by ';', not by commas. Use separator=';'.",
         ),
         (
             b"y\tmean\n1\t2\n",
-            "f.csv has its columns separated by tab, not by commas. Say so: separator='\\t'.",
+            "f.csv has its columns separated by tab, not by commas. Use separator='\\t'.",
         ),
         (
             b"y|mean|std\n1|2|3\n",
-            "f.csv has its columns separated by '|', not by commas. Say so: separator='|'.",
+            "f.csv has its columns separated by '|', not by commas. Use separator='|'.",
         ),
         (
             b"1,2,3\n4,5,6\n",
@@ -115,14 +115,14 @@ def message_of(path, **options):
         (
             b"y,mean\n1,2\n3\n",
             (
-                "f.csv, line 3: found 1 values, but the header names 2 columns. Mend that line; a "
+                "f.csv, line 3: found 1 values, but the header names 2 columns. Fix that line; a "
                 'value that holds the separator needs quotes: "...".'
             ),
         ),
         (
             b"y,mean\n1,2,3\n",
             (
-                "f.csv, line 2: found 3 values, but the header names 2 columns. Mend that line; a "
+                "f.csv, line 2: found 3 values, but the header names 2 columns. Fix that line; a "
                 'value that holds the separator needs quotes: "...".'
             ),
         ),
@@ -168,7 +168,7 @@ def table_file(tmp_path, **columns):
         (
             {"y": ["1", "abc"]},
             {},
-            "f.parquet, row 2, column 'y': found 'abc'; expected a number. Mend or drop that row.",
+            "f.parquet, row 2, column 'y': found 'abc'; expected a number. Fix or drop that row.",
         ),
         (
             {"y": [1.0, None]},
@@ -216,7 +216,7 @@ def table_file(tmp_path, **columns):
             {"w": [1.0, -1.0]},
             {"weight": "w"},
             (
-                "f.parquet, row 2, column 'w': found -1; expected a weight of 0 or more. Mend or "
+                "f.parquet, row 2, column 'w': found -1; expected a weight of 0 or more. Fix or "
                 "drop that row."
             ),
         ),
@@ -345,7 +345,7 @@ def test_tabs_where_there_are_commas(tmp_path):
     path = tmp_path / "f.tsv"
     path.write_text("y,mean\n1,2\n")
     assert message_of(path) == (
-        "f.tsv has its columns separated by ',', not by tabs. Say so: separator=','."
+        "f.tsv has its columns separated by ',', not by tabs. Use separator=','."
     )
 
 
@@ -416,6 +416,6 @@ def test_a_column_whose_first_row_is_no_number_may_be_the_wrong_one(tmp_path):
     path = tmp_path / "past.csv"
     path.write_text("y,mean,region\n1,2,calm\n2,2,wild\n")
     assert message_of(path, columns=Columns(weight="region")) == (
-        "past.csv, line 2, column 'region': found 'calm'; expected a number. Mend or drop that "
+        "past.csv, line 2, column 'region': found 'calm'; expected a number. Fix or drop that "
         "row, or name another column if all rows are like it."
     )

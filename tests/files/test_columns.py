@@ -149,16 +149,16 @@ def test_columns_become_the_forecast_that_they_are(layout, expected):
             ["y", "q0.5"],
             {},
             (
-                "f has one quantile, q0.5; expected at least two, because one says nothing of the "
-                "spread. A point forecast is Columns(mean='q0.5')."
+                "f has one quantile, q0.5; expected at least two, because one says nothing about "
+                "the spread. A point forecast is Columns(mean='q0.5')."
             ),
         ),
         (
             ["y", "sample_3"],
             {},
             (
-                "f has one draw, sample_3; expected at least two, because one says nothing of the "
-                "spread. A point forecast is Columns(mean='sample_3')."
+                "f has one draw, sample_3; expected at least two, because one says nothing about "
+                "the spread. A point forecast is Columns(mean='sample_3')."
             ),
         ),
         (

@@ -351,7 +351,7 @@ def test_folders_that_are_not_written(tmp_path, monkeypatch):
     )
     for name in ("out.parquet", "file"):
         assert refused("new", name) == (
-            f"{name} is the name of a file, but what becomes of several files is a folder. Name a "
+            f"{name} is the name of a file, but several files are written to a folder. Name a "
             f"folder with out."
         )
     assert refused("new", "nowhere/out") == (
@@ -561,7 +561,7 @@ def test_a_forecast_that_only_later_files_have(tmp_path, monkeypatch):
     write(tmp_path / "f" / "a.parquet", y=[1.0], mean=[1.0])
     write(tmp_path / "f" / "b.parquet", **GOOD)
     assert refused("f") == (
-        "f/b.parquet has a column 'std' to use, which f/a.parquet has not; expected the same "
+        "f/b.parquet has a column 'std' to use, which f/a.parquet does not have; expected the same "
         "columns in every file. Choose the forecast with Columns(kind=...)."
     )
     assert tl.files.fit("f", columns=Columns(kind="point")).scores_.total == 4

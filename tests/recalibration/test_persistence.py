@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import trueline as tl
+from trueline._messages import InputError
 
 RESIDUALS = tl.Point(np.zeros(4))
 
@@ -50,7 +51,7 @@ def refused(path, content, fault):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (compared in full below)
         tl.load(path)
-    assert type(caught.value) is ValueError
+    assert type(caught.value) is InputError
     expected = f"{path} is not a valid trueline map: {fault}. Write it again with to_json."
     assert str(caught.value) == expected
 
@@ -427,7 +428,7 @@ def loads_or_refuses(content: bytes) -> None:
         except ValueError as refusal:
             map_, error = None, refusal
         if error is not None:
-            assert type(error) is ValueError
+            assert type(error) is InputError
             assert str(file) in str(error)
             assert len(str(error)) < 1000 + len(str(file))
             return

@@ -294,11 +294,9 @@ def demo(
 ) -> None:
     """Recalibrate an over-confident model, before and after."""
     from trueline import demo as demonstration
-    from trueline.files._errors import shell_words
-    from trueline.files._sink import check_writable
+    from trueline._files import check_writable
 
-    with shell_words():
-        check_writable(out, force=force)
+    check_writable(out, force=force)
     demonstration.main(out)
 
 

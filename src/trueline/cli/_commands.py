@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueline import recalibration
+from trueline._arrow import pyarrow
+from trueline._files import cannot_write, check_writable
 from trueline._load import load
 from trueline._messages import count, did_you_mean, listed
 from trueline._validation import level, levels
@@ -25,12 +27,10 @@ from trueline.cli._words import (
 from trueline.files import Columns, FileError
 from trueline.files._apply import apply_source
 from trueline.files._columns import Layout, find_in
-from trueline.files._errors import cannot_write, pyarrow, shell_words
 from trueline.files._evaluate import evaluate_source
 from trueline.files._fit import fit_source
 from trueline.files._folder import is_file, open_source
 from trueline.files._sample import Sample, sample_source
-from trueline.files._sink import check_writable
 from trueline.files._source import Source, known_ending
 from trueline.files._transform import Transformer
 from trueline.recalibration import Auto, Grouped, Recalibrator
@@ -68,7 +68,6 @@ class Page(NamedTuple):
     random_state: int
 
 
-@shell_words()
 def evaluate(
     file: Path,
     map_file: Path | None,
@@ -100,7 +99,6 @@ def evaluate(
     tell_notes(found)
 
 
-@shell_words()
 def fit(
     file: Path,
     out: Path,
@@ -159,7 +157,6 @@ def fit(
     tell_notes(found)
 
 
-@shell_words()
 def apply(
     map_file: Path,
     file: Path,
@@ -206,7 +203,6 @@ def apply(
     tell_notes(found)
 
 
-@shell_words()
 def report(
     file: Path,
     map_file: Path | None,
@@ -376,13 +372,13 @@ def _load(map_file: Path) -> Recalibrator:
     except OSError as error:
         raise FileError(f"cannot read {map_file}: {error.strerror}.") from None
     except ValueError as error:
-        text = str(error).replace("Write it again with to_json.", "Make it with trueline fit.")
-        raise FileError(text) from None
+        raise FileError(*error.args) from None
 
 
 def _recalibrator(method: str, group: str | None) -> Recalibrator:
     """Make a recalibrator from its name; with groups it is one a group."""
-    made: Recalibrator = getattr(recalibration, method.capitalize())()
+    name = "BetaCalibration" if method == "beta" else method.capitalize()
+    made: Recalibrator = getattr(recalibration, name)()
     if group is not None and isinstance(made, Pooled):
         return Grouped(None if method == "isotonic" else made)
     if group is None and isinstance(made, Grouped):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import json
 import os
+import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec, TypeVar
+
+from trueline._messages import InputError, MissingPackageError, Option, Worded
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,10 +38,8 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
             raise SystemExit(0) from None
         except KeyboardInterrupt:
             stopped("nothing was left behind")
-        except Exception as error:
-            if not _is_mistake(error):
-                raise
-            fail(str(error), as_json=bool(kwargs.get("json")))
+        except (InputError, MissingPackageError) as error:
+            fail(message(error), as_json=bool(kwargs.get("json")))
 
     return run
 
@@ -59,13 +60,20 @@ def run(app: Any) -> NoReturn:
     raise SystemExit(code or 0)
 
 
-def _is_mistake(error: Exception) -> bool:
-    """Whether the user can mend it."""
-    if isinstance(error, ImportError):
-        return "pip install" in str(error)  # an extra that is missing, not a module of ours
-    # Only a command that works on files has loaded what is slow to load.
-    files = sys.modules.get("trueline.files")
-    return files is not None and isinstance(error, files.FileError)
+def message(error: object) -> str:
+    """Return the message of an error or a warning, with options as they are given in a shell."""
+    return error.text(_spell) if isinstance(error, Worded) else str(error)
+
+
+def _spell(option: Option) -> str:
+    if option.name in ("to_json", "to_bytes"):
+        return "trueline fit"
+    flag = "-o" if option.name == "out" else "--" + option.name.replace("_", "-")
+    if not isinstance(option.value, str):
+        return flag
+    # A shell needs no quotes around a comma, but a sentence does; a tab has a name.
+    shown = {"\t": "tab", ",": "','"}.get(option.value) or shlex.quote(option.value)
+    return f"{flag} {shown}"
 
 
 def fail(message: str, *, as_json: bool = False) -> NoReturn:
@@ -104,7 +112,7 @@ def notes() -> Iterator[list[str]]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", CalibrationWarning)
         yield found
-    found += dict.fromkeys(str(warning.message) for warning in caught)
+    found += dict.fromkeys(message(warning.message) for warning in caught)
 
 
 def tell_notes(found: list[str]) -> None:

@@ -17,14 +17,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from trueline._files import FileError
 from trueline._load import load
 from trueline._messages import listed, reason
-from trueline._validation import CalibrationWarning
+from trueline._validation import CalibrationWarning, UnknownGroupsWarning
 from trueline._warnings import each_warning_once, warn
-from trueline.files._apply import Added
+from trueline.files._apply import AddedColumns
 from trueline.files._chunks import conclude, no_weight, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns
-from trueline.files._errors import FileError
 from trueline.files._fit import check_recalibrator
 from trueline.files._groups import MOST_GROUPS, GroupCodes, with_names
 from trueline.files._source import File
@@ -148,8 +148,8 @@ def warnings_in(told: list[str]) -> Iterator[None]:
     """Put each different warning into a list; other partitions of the process wait so long."""
     with _LOCK, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CalibrationWarning)
-        # Said in every chunk, by numbers; in the end those groups are named.
-        warnings.filterwarnings("ignore", ".* were not there at fit", CalibrationWarning)
+        # Every chunk repeats this warning; the unknown groups are named at the end.
+        warnings.simplefilter("ignore", UnknownGroupsWarning)
         yield
     ours = (str(w.message) for w in caught if issubclass(w.category, CalibrationWarning))
     told += list(dict.fromkeys(ours))[:_MOST_TOLD]
@@ -285,12 +285,12 @@ class Applying:
     Attributes
     ----------
     layout : Layout
-    added : Added
+    added : AddedColumns
         The columns.
     """
 
     layout: Layout
-    added: Added
+    added: AddedColumns
 
     def tables(self, state: bytes, source: Partition, *, whole: bool) -> Iterator[Any]:
         """Yield the chunks of a partition, with the new columns at their end."""
@@ -305,7 +305,7 @@ class Applying:
 
 
 def to_apply(
-    recalibrator: Recalibrator, columns: Columns | None, names: Sequence[Any], added: Added
+    recalibrator: Recalibrator, columns: Columns | None, names: Sequence[Any], added: AddedColumns
 ) -> tuple[bytes, Applying]:
     """Return the map as bytes, and how to apply it; all checked."""
     layout = find(columns, names, y=False)
@@ -313,9 +313,9 @@ def to_apply(
     frame.names = tuple(names)
     added.check(frame)
     Transformer(recalibrator, layout, frame, "the map")
-    if layout.doubt is not None:
-        warnings.warn(layout.doubt, CalibrationWarning, stacklevel=3)
-    return map_bytes(recalibrator), Applying(replace(layout, doubt=None), added)
+    if layout.doubt:
+        warnings.warn(CalibrationWarning(*layout.doubt), stacklevel=3)
+    return map_bytes(recalibrator), Applying(replace(layout, doubt=()), added)
 
 
 def map_bytes(recalibrator: Recalibrator) -> bytes:

@@ -29,7 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from trueline._messages import reason
+from trueline._arrow import pyarrow, to_numpy
+from trueline._files import FileError
+from trueline._messages import MissingPackageError, reason
 from trueline._validation import CalibrationWarning
 from trueline.clusters._cluster import (
     FAN,
@@ -51,10 +53,8 @@ from trueline.clusters._cluster import (
     warnings_in,
 )
 from trueline.clusters._judged import Judge
-from trueline.files._apply import Added
-from trueline.files._arrays import to_numpy
+from trueline.files._apply import AddedColumns
 from trueline.files._columns import Columns
-from trueline.files._errors import FileError, pyarrow
 from trueline.files._transform import Transformer
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
@@ -159,7 +159,7 @@ def transform(
     [10.0, 20.0]
     """
     names = _names(frame)
-    added = Added(coverage, quantiles, moments, prefix)
+    added = AddedColumns(coverage, quantiles, moments, prefix)
     state, applying = to_apply(recalibrator, columns, names, added)
     meta = frame._meta.assign(**dict.fromkeys(added.names, 0.0))
     # One task that all partitions share, so that the map goes to each worker once.
@@ -227,7 +227,7 @@ def _dask() -> Any:
         import dask
         import dask.dataframe
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             f"trueline.clusters.dask needs dask, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[dask]"'
         ) from None

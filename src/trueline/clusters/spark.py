@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from trueline._arrow import pyarrow
+from trueline._messages import MissingPackageError
 from trueline._warnings import each_warning_once
 from trueline.clusters._cluster import (
     FAN,
@@ -38,9 +40,8 @@ from trueline.clusters._cluster import (
     to_fit,
 )
 from trueline.clusters._judged import Judge
-from trueline.files._apply import Added
+from trueline.files._apply import AddedColumns
 from trueline.files._columns import Columns
-from trueline.files._errors import pyarrow
 from trueline.files._transform import Transformer
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
@@ -145,7 +146,7 @@ def transform(
     [10.0, 20.0]
     """
     names = _names(frame)
-    added = Added(coverage, quantiles, moments, prefix)
+    added = AddedColumns(coverage, quantiles, moments, prefix)
     state, applying = to_apply(recalibrator, columns, names, added)
     from pyspark.sql.types import DoubleType, StructField, StructType
 
@@ -215,7 +216,7 @@ def _names(frame: Any) -> list[str]:
     try:
         import pyspark.sql  # noqa: F401
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             f"trueline.clusters.spark needs pyspark, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[spark]"'
         ) from None

@@ -9,6 +9,8 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trueline._messages import MissingPackageError
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -76,7 +78,7 @@ def require_matplotlib(caller: str) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ImportError(
+        raise MissingPackageError(
             f'{caller} needs matplotlib, which is not installed: pip install "matplotlib>=3.8"'
         ) from None
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._files import whole_file
+from trueline._messages import MissingPackageError
 from trueline._validation import FloatArray, levels as checked_levels
 from trueline._warnings import each_warning_once
 from trueline.export._deployed import Deployed, deployed
@@ -149,7 +150,7 @@ def _onnx() -> ModuleType:
     try:
         import onnx
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             f"to_onnx needs onnx, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[onnx]"'
         ) from error

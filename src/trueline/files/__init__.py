@@ -3,9 +3,9 @@
 Files are read in chunks, so that memory does not grow with their size.
 """
 
+from trueline._files import FileError
 from trueline.files._apply import apply
 from trueline.files._columns import Columns
-from trueline.files._errors import FileError
 from trueline.files._evaluate import evaluate
 from trueline.files._fit import fit
 from trueline.metrics import FileEvaluation, GroupEvaluation

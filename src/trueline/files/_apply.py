@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from trueline._arrow import pyarrow, to_arrow
+from trueline._files import FileError
+from trueline._messages import Option
 from trueline._validation import FloatArray, levels as check_levels
 from trueline._warnings import each_warning_once
 from trueline.distributions import Distribution
-from trueline.files._arrays import to_arrow
 from trueline.files._chunks import Progress, conclude, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns, find_in
-from trueline.files._errors import FileError, option, pyarrow
 from trueline.files._folder import Folder, Paths, open_source
 from trueline.files._jobs import check_jobs, work_on
 from trueline.files._sink import open_sink, whole_folder
@@ -137,57 +138,80 @@ def apply_source(
     progress: Progress | None = None,
 ) -> int:
     """Apply a map to an open file; see `trueline.files.apply`."""
-    target = Path(out)
     jobs = check_jobs(n_jobs)
-    added = Added(coverage, quantiles, moments, prefix)
-    files = [*source.files, *(source.empty if isinstance(source, Folder) else ())]
-    for file in files:
+    added = AddedColumns(coverage, quantiles, moments, prefix)
+    for file in _all_files(source):
         added.check(file)
-    transform = Transformer(recalibrator, layout, source, map_name)
-
-    def write(file: Source, path: Path, told: Progress | None) -> Transformer:
-        to_text = known_ending(path, writing=True)[0] in SEPARATORS
-        types = None if file.typed or to_text else ColumnTypes()
-        while True:
-            # A new one each time: it counts the groups that it does not know.
-            mend = transform.part()
-            try:
-                with open_sink(path, force=force) as sink:
-                    for chunk in read_chunks(file, layout, whole=True, progress=told):
-                        table = chunk.table.drop_columns(list(file.fixed))
-                        table = table if types is None else types.convert(table)
-                        sink.write(added.to(table, mend(chunk.dist, chunk.groups)))
-                    if not file.rows:
-                        raise no_rows(file.path)
-                return mend
-            except WiderTypeError:
-                continue
-
+    writer = _Writer(layout, Transformer(recalibrator, layout, source, map_name), added)
     with each_warning_once():
-        if not isinstance(source, Folder):
-            mends = [write(source, target, progress)]
-        else:
-            _check_apart(target, source)
-            names = _names_of(files)
-            with whole_folder(target, names, force=force) as folder:
-                paths = [folder / name for name in names]
-                for path in paths:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                mends = list(
-                    work_on(
-                        source.files,
-                        lambda i, told: write(source.files[i], paths[i], told),
-                        jobs,
-                        progress,
-                    )
-                )
-                for file, path in zip(source.empty, paths[len(source.files) :], strict=True):
-                    with open_sink(path, force=False) as sink:
-                        sink.write(added.to_none(file.header()))
+        if isinstance(source, Folder):
+            parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
             source.count(source.files)
+        else:
+            parts = [writer.write(source, Path(out), progress, force=force)]
         conclude(source, layout)
-        transform.finish(mends)
+        writer.transform.finish(parts)
     return source.rows
+
+
+def _all_files(source: Source) -> list[File]:
+    """Return the files that are read, and behind them those without rows."""
+    return [*source.files, *(source.empty if isinstance(source, Folder) else ())]
+
+
+class _Writer:
+    """Writes recalibrated files."""
+
+    def __init__(self, layout: Layout, transform: Transformer, added: AddedColumns) -> None:
+        self.layout = layout
+        self.transform = transform
+        self.added = added
+
+    def write(
+        self,
+        source: Source,
+        path: Path,
+        progress: Progress | None,
+        *,
+        force: bool = False,
+        shown: Path | None = None,
+    ) -> Transformer:
+        """Write one file; return the map that was applied, which knows the groups that it met."""
+        to_text = known_ending(path, writing=True)[0] in SEPARATORS
+        types = None if source.typed or to_text else ColumnTypes()
+        while True:
+            transform = self.transform.part()
+            try:
+                with open_sink(path, force=force, shown=shown) as sink:
+                    for chunk in read_chunks(source, self.layout, whole=True, progress=progress):
+                        table = chunk.table.drop_columns(list(source.fixed))
+                        table = table if types is None else types.convert(table)
+                        sink.write(self.added.to(table, transform(chunk.dist, chunk.groups)))
+                    if not source.rows:
+                        raise no_rows(source.path)
+                return transform
+            except WiderTypeError:
+                continue  # the wider type is known now, so the next attempt gets further
+
+    def write_folder(
+        self, source: Folder, out: Path, jobs: int, progress: Progress | None, *, force: bool
+    ) -> list[Transformer]:
+        """Write every file of a folder."""
+        _check_apart(out, source)
+        names = _names_of(_all_files(source))
+        with whole_folder(out, names, force=force) as folder:
+            for name in names:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+
+            def write(i: int, report: Progress) -> Transformer:
+                name = names[i]
+                return self.write(source.files[i], folder / name, report, shown=out / name)
+
+            parts = list(work_on(source.files, write, jobs, progress))
+            for file, name in zip(source.empty, names[len(source.files) :], strict=True):
+                with open_sink(folder / name, force=False, shown=out / name) as sink:
+                    sink.write(self.added.to_none(file.header()))
+        return parts
 
 
 def _check_apart(out: Path, source: Folder) -> None:
@@ -199,12 +223,16 @@ def _check_apart(out: Path, source: Folder) -> None:
             if whole in path.parents:
                 raise FileError(
                     f"{file.path} lies in {out}, which would be replaced. Name another folder "
-                    f"with {option('out')}."
+                    f"with ",
+                    Option("out"),
+                    ".",
                 )
     if any(source.reads(whole / file.within) for file in source.files):
         raise FileError(
             f"{out} lies in {source.path}, and would be read with it the next time. Name a folder "
-            f"elsewhere with {option('out')}."
+            f"elsewhere with ",
+            Option("out"),
+            ".",
         )
 
 
@@ -223,7 +251,7 @@ def _names_of(files: Sequence[File]) -> list[Path]:
     return list(names)
 
 
-class Added:
+class AddedColumns:
     """The columns that are added: their names, and how they come from the forecast."""
 
     def __init__(
@@ -249,7 +277,9 @@ class Added:
         if there:
             raise FileError(
                 f"{source.path} has a column {there[0]!r} already, which would be written. Give "
-                f"the new columns other names: {option('prefix', 'recalibrated_')}."
+                f"the new columns other names: ",
+                Option("prefix", "recalibrated_"),
+                ".",
             )
 
     def to(self, table: Any, dist: Distribution) -> Any:

@@ -10,16 +10,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from trueline._arrow import pyarrow, to_numpy
+from trueline._files import FileError
+from trueline._messages import Option, Part
 from trueline._validation import FloatArray, all_finite
 from trueline._warnings import warn
 from trueline.distributions import Distribution
-from trueline.files._arrays import to_numpy
 from trueline.files._columns import Layout
 from trueline.files._decimals import COMMA, decimal_points, with_point
-from trueline.files._errors import FileError, option, pyarrow
 from trueline.files._source import File, Source, no_rows
 
-# What stands for a missing value in text.
+_FIX = "Fix or drop that row"
+# Texts that stand for a missing value.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
 
 Progress = Callable[[int, float], None]
@@ -119,8 +121,8 @@ def conclude(source: Source, layout: Layout) -> None:
     """
     if source.rows == 0:
         raise no_rows(source.path)
-    if layout.doubt is not None:
-        warn(layout.doubt)
+    if layout.doubt:
+        warn(*layout.doubt)
     if source.crossing:
         warn(
             f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
@@ -148,9 +150,7 @@ def _checked(source: File, table: Any, start: int, layout: Layout) -> tuple[Chun
     weight = None
     if layout.weight is not None:
         weight = reader.numbers(layout.weight)
-        reader.check(
-            layout.weight, weight, weight >= 0, "a weight of 0 or more", "Mend or drop that row"
-        )
+        reader.check(layout.weight, weight, weight >= 0, "a weight of 0 or more", _FIX)
     y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
     groups = None if layout.group is None else reader.groups(layout.group)
     shown = decimal_points(table) if source.decimal == "," else table
@@ -190,9 +190,7 @@ class _Reader:
             row = int(np.argmin(np.isfinite(numbers)))
             if np.isnan(numbers[row]):
                 self._raise_missing(name, row, str(self.table[name][row]))
-            self.fail(
-                name, row, f"found {numbers[row]}", "a finite number", "Mend or drop that row"
-            )
+            self.fail(name, row, f"found {numbers[row]}", "a finite number", _FIX)
         return numbers
 
     def _as_float(self, name: str) -> Any:
@@ -242,18 +240,18 @@ class _Reader:
         text = str(column[row])
         if text.lower() in _MISSING:
             self._raise_missing(name, row, text)
-        mend = "Mend or drop that row"
+        fix: Part = _FIX
         if self.start + row == 0:
-            mend += ", or name another column if all rows are like it"
+            fix = f"{_FIX}, or name another column if all rows are like it"
         if re.fullmatch(COMMA, text):
-            # A format with types keeps texts that look like numbers: those were written wrongly.
-            comma = option("decimal", ",")
-            read = "" if self.source.typed else f"read the file with {comma}, or "
-            mend = (
-                f"It looks like a decimal comma: {read}write it with decimal points (pandas reads "
-                f'commas with decimal=",")'
+            # A format with types has numbers of its own, so the option would not help there.
+            read = ("read the file with ", Option("decimal", ","), ", or ")
+            fix = (
+                "It looks like a decimal comma: ",
+                () if self.source.typed else read,
+                'write it with decimal points (pandas reads commas with decimal=",")',
             )
-        self.fail(name, row, f"found {_shortened(text)!r}", "a number", mend)
+        self.fail(name, row, f"found {_shortened(text)!r}", "a number", fix)
 
     def _raise_point(self, name: str, column: Any, row: int) -> NoReturn:
         """Refuse 1.234 beside decimal commas: it may be one thousand or one and a bit."""
@@ -262,8 +260,11 @@ class _Reader:
             row,
             f"found {_shortened(str(column[row]))!r}",
             "a number with a decimal comma and no point",
-            f"Leave out {option('decimal')} if it is a decimal point; take out the points between "
-            f"thousands",
+            (
+                "Leave out ",
+                Option("decimal"),
+                " if it is a decimal point; take out the points between thousands",
+            ),
         )
 
     def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
@@ -294,28 +295,28 @@ class _Reader:
 
     def check_scale(self, name: str, values: FloatArray) -> None:
         """Raise at the first standard deviation that is not above 0."""
+        fix: Part = (
+            "A forecast without spread is a point forecast (",
+            Option("kind", "point"),
+            "); otherwise add the noise that it leaves out",
+        )
         if values.min() < 0:
-            mend = "A standard deviation is never negative; is this the logarithm of one?"
-        else:
-            mend = (
-                f"A forecast without spread is a point forecast ({option('kind', 'point')}); "
-                f"otherwise add the noise that it leaves out"
-            )
-        self.check(name, values, values > 0, "a number above 0", mend)
+            fix = "A standard deviation is never negative; is this the logarithm of one?"
+        self.check(name, values, values > 0, "a number above 0", fix)
 
-    def check(self, name: str, values: FloatArray, holds: Any, expected: str, mend: str) -> None:
+    def check(self, name: str, values: FloatArray, holds: Any, expected: str, fix: Part) -> None:
         """Raise at the first row where the condition does not hold."""
         if not holds.all():
             row = int(np.argmin(holds))
-            self.fail(name, row, f"found {values[row]:g}", expected, mend)
+            self.fail(name, row, f"found {values[row]:g}", expected, fix)
 
-    def fail(self, name: str, row: int, found: str, expected: str, mend: str) -> NoReturn:
+    def fail(self, name: str, row: int, found: str, expected: str, fix: Part) -> NoReturn:
         """Raise, and say where."""
         where = self.source.where(self.start + row)
-        end = "" if mend.endswith("?") else "."
+        end = "" if isinstance(fix, str) and fix.endswith("?") else "."
         raise FileError(
-            f"{self.source.path}, {where}, column {name!r}: {found}; expected {expected}. "
-            f"{mend}{end}"
+            f"{self.source.path}, {where}, column {name!r}: {found}; expected {expected}. ",
+            (fix, end),
         )
 
 

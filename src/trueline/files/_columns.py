@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn, get_args
 
 import numpy as np
 
-from trueline._messages import did_you_mean, listed
+from trueline._files import FileError
+from trueline._messages import Option, Part, did_you_mean, joined, listed
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
-from trueline.files._errors import FileError, option
 from trueline.interop._convert._names import (
     interval_levels,
     levels_after,
@@ -52,8 +52,8 @@ class Layout:
         Of the quantiles.
     y, group, weight : str or None
     features : tuple of str
-    doubt : str or None
-        What may have been meant instead.
+    doubt : tuple
+        Parts of a warning about columns that may have been meant instead; empty if there is none.
     """
 
     kind: Kind
@@ -63,7 +63,7 @@ class Layout:
     group: str | None = None
     weight: str | None = None
     features: tuple[str, ...] = ()
-    doubt: str | None = None
+    doubt: tuple[Part, ...] = ()
 
     @property
     def used(self) -> list[str]:
@@ -183,7 +183,7 @@ class _Search:
             if name is not None:
                 self._require(name, role)
         forecast, levels = self._columns_of(kind := self._kind())
-        doubt = self._unused_spread() if kind == "point" and self._implied() is None else None
+        doubt = self._unused_spread() if kind == "point" and self._implied() is None else ()
         return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x), doubt)
 
     # ---- which kind ------------------------------------------------------------------
@@ -196,9 +196,10 @@ class _Search:
         spreads = [kind for kind in there if kind != "point"]
         if len(spreads) > 1:
             found = "; ".join(f"{kind} ({listed(there[kind], most=3)})" for kind in spreads)
-            choices = " or ".join(option("kind", kind) for kind in spreads)
             raise FileError(
-                f"{self.file} holds forecasts of several kinds: {found}. Choose one: {choices}."
+                f"{self.file} holds forecasts of several kinds: {found}. Choose one: ",
+                joined([Option("kind", kind) for kind in spreads], " or "),
+                ".",
             )
         if spreads:
             return spreads[0]
@@ -207,41 +208,44 @@ class _Search:
         raise FileError(
             f"{self.file} has no columns that look like a forecast; expected mean and std, or "
             f"q0.05, q0.5, ..., or lower_0.9 and upper_0.9, or sample_0, sample_1, ..., or mean "
-            f"alone. Its columns are {listed(self.names)}. Name them with {option('mean')} and "
-            f"{option('std')}, {option('quantile_columns')} or {option('sample_columns')}."
-            f"{self._percent_hint('q')}"
+            f"alone. Its columns are {listed(self.names)}. Name them with ",
+            (Option("mean"), " and ", Option("std"), ", ", Option("quantile_columns"), " or "),
+            (Option("sample_columns"), "."),
+            self._percent_hint("q"),
         )
 
-    def _unused_spread(self) -> str | None:
-        """Say that a column may be the spread that a point forecast has none of."""
+    def _unused_spread(self) -> tuple[Part, ...]:
+        """Return a warning if an unused column may hold the spread of a point forecast."""
         asked = (self.asked.group, self.asked.weight, *self.asked.x)
         names = [name for name in self.names if name not in asked]
         meant = get_close_matches("std", names, n=1, cutoff=0.65)
         meant = meant or [name for name in names if name.lower() in _SPREADS]
         if not meant:
-            return None
-        return (
-            f"these are point forecasts, and column {meant[0]!r} is not used. If it holds standard "
-            f"deviations: {option('std', meant[0])}."
-        )
+            return ()
+        unused = f"these are point forecasts, and column {meant[0]!r} is not used."
+        return (unused, " If it holds standard deviations: ", Option("std", meant[0]), ".")
 
     def _implied(self) -> Kind | None:
-        """The kind that the options name, if they do."""
+        """Return the kind that the options imply, if any."""
         asked = self.asked
         options: dict[str, Kind] = {}
         if asked.std is not None:
-            options[option("std")] = "normal"
+            options["std"] = "normal"
         elif asked.mean is not None and asked.kind is None:
-            options[option("mean")] = "normal" if "std" in self.names else "point"
+            options["mean"] = "normal" if "std" in self.names else "point"
         if asked.quantile_columns is not None:
-            options[option("quantile_columns")] = "quantiles"
+            options["quantile_columns"] = "quantiles"
         if asked.sample_columns is not None:
-            options[option("sample_columns")] = "samples"
+            options["sample_columns"] = "samples"
         if asked.kind is not None:
-            options[option("kind")] = asked.kind
+            options["kind"] = asked.kind
         if len(set(options.values())) > 1:
-            said = ", ".join(f"{name}: {kind}" for name, kind in options.items())
-            raise FileError(f"the options name forecasts of several kinds ({said}); expected one.")
+            implied = [(Option(name), f": {kind}") for name, kind in options.items()]
+            raise FileError(
+                "the options name forecasts of several kinds (",
+                joined(implied, ", "),
+                "); expected one.",
+            )
         return next(iter(options.values()), None)
 
     def _there(self) -> dict[Kind, list[str]]:
@@ -340,25 +344,30 @@ class _Search:
         if len(columns) < 2:
             raise FileError(
                 f"{self.file} has one {noun}, {columns[0]}; expected at least two, because one "
-                f"says nothing of the spread. A point forecast is {option('mean', columns[0])}."
+                f"says nothing about the spread. A point forecast is ",
+                Option("mean", columns[0]),
+                ".",
             )
 
     def _require(self, name: str, role: str) -> str:
         if name not in self.names:
             raise FileError(
                 f"{self.file} has no column {name!r}; its columns are {listed(self.names)}. "
-                f"Name one with {option(role)}.{did_you_mean(name, self.names)}"
+                f"Name one with ",
+                Option(role),
+                f".{did_you_mean(name, self.names)}",
             )
         return name
 
     def _raise_no_outcomes(self, name: str) -> NoReturn:
-        hint = did_you_mean(name, self.names)
+        hint: Part = did_you_mean(name, self.names)
         usual = next((n for n in self.names if n.strip().lower() in (name, *_OUTCOMES)), None)
         if usual is not None and self.asked.y is None:
-            hint = f" Did you mean {option('y', usual)}?"
+            hint = (" Did you mean ", Option("y", usual), "?")
         raise FileError(
             f"{self.file} has no column {name!r} with the outcomes; its columns are "
-            f"{listed(self.names)}. Name one with {option('y')}.{hint}"
+            f"{listed(self.names)}. Name one with ",
+            (Option("y"), ".", hint),
         )
 
 
@@ -391,9 +400,10 @@ def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
         for name in found.used:
             if name not in layout.used:
                 raise FileError(
-                    f"{file.path} has a column {name!r} to use, which {first.path} has not; "
-                    f"expected the same columns in every file. Choose the forecast with "
-                    f"{option('kind')}."
+                    f"{file.path} has a column {name!r} to use, which {first.path} does not have; "
+                    f"expected the same columns in every file. Choose the forecast with ",
+                    Option("kind"),
+                    ".",
                 )
         for name, mine, theirs in zip(
             layout.used, _types(first, layout), _types(file, layout), strict=True

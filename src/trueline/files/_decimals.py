@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline.files._errors import pyarrow
+from trueline._arrow import pyarrow
 
 # A number with a decimal comma, and nothing else.
 COMMA = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"

@@ -6,11 +6,12 @@ from functools import reduce
 
 import numpy as np
 
+from trueline._files import FileError
+from trueline._messages import Option
 from trueline._validation import FloatArray, all_finite
 from trueline._warnings import each_warning_once
 from trueline.files._chunks import Chunk, Progress, conclude, no_weight, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns, find_in
-from trueline.files._errors import FileError, option
 from trueline.files._fitting import Fitting
 from trueline.files._folder import Paths, open_source
 from trueline.files._jobs import check_jobs, work_on
@@ -156,11 +157,12 @@ def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Pooled | G
         )
     if isinstance(recalibrator, Grouped) and layout.group is None:
         raise FileError(
-            f"a map a group needs the column of the groups. Name it with {option('group')}."
+            "a map per group needs the column of the groups. Name it with ", Option("group"), "."
         )
     if not isinstance(recalibrator, Grouped) and layout.group is not None:
         raise FileError(
-            f"{recalibrator!r} fits one map for all rows and takes no {option('group')}; expected "
-            f"Grouped({recalibrator!r})."
+            f"{recalibrator!r} fits one map for all rows and takes no ",
+            Option("group"),
+            f"; expected Grouped({recalibrator!r}).",
         )
     return recalibrator

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeGuard
 from urllib.parse import unquote
 
+from trueline._files import FileError
 from trueline._messages import listed
-from trueline.files._errors import FileError
 from trueline.files._source import File, Source, known_ending, open_file, rows_of_piece
 
 # What a path, a pattern or several of them may be.

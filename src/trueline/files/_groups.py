@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline.files._arrays import to_numpy
-from trueline.files._errors import FileError
+from trueline._arrow import to_numpy
+from trueline._files import FileError
 from trueline.recalibration import Grouped
 from trueline.recalibration._grouped import Key
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from trueline._arrow import pyarrow
 from trueline._validation import FloatArray, generator
 from trueline._warnings import each_warning_once
 from trueline.distributions import Distribution
 from trueline.files._chunks import Progress, conclude, read_chunks
 from trueline.files._columns import Layout
-from trueline.files._errors import pyarrow
 from trueline.files._groups import Codes, GroupCodes
 from trueline.files._source import Source
 from trueline.files._types import as_typed

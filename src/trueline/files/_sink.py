@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
@@ -12,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from trueline._files import whole_file
-from trueline.files._arrays import text, texts
-from trueline.files._errors import FileError, cannot_write, option, pyarrow
+from trueline._arrow import pyarrow, text, texts
+from trueline._files import FileError, cannot_write, check_parent, check_writable, whole_file
+from trueline._messages import Option
 from trueline.files._source import SEPARATORS, is_known, known_ending
 
 # What a value of a text file must be quoted for, beside the separator.
@@ -64,7 +63,9 @@ class _TextSink(Sink):
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise FileError(
                 f"column {name!r} is of type {column.type}, which text cannot hold. Write Parquet "
-                f"or Arrow instead: {option('out')} with an ending of .parquet or .arrow."
+                f"or Arrow instead: ",
+                Option("out"),
+                " with an ending of .parquet or .arrow.",
             ) from None
         return column.fill_null(text("")) if column.null_count else column
 
@@ -118,8 +119,11 @@ class _BinarySink(Sink):
 
 
 @contextmanager
-def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
-    """Open a file for writing by its ending; it appears whole, at the end, or not at all."""
+def open_sink(path: Path, *, force: bool, shown: Path | None = None) -> Iterator[Sink]:
+    """Open a file for writing by its ending; it appears whole, at the end, or not at all.
+
+    ``shown`` is its name in messages, where that differs from the path.
+    """
     ending, _ = known_ending(path, writing=True)
     check_writable(path, force=force)
     try:
@@ -138,7 +142,7 @@ def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
                     sink.close()
                 raise
     except OSError as error:
-        raise cannot_write(path, error) from None
+        raise cannot_write(shown or path, error) from None
 
 
 @contextmanager
@@ -150,11 +154,7 @@ def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterato
         try:
             new, old = temporary / "new", temporary / "old"
             new.mkdir()
-            try:
-                yield new
-            except FileError as error:
-                # What is wrong with a file in it is wrong with the one that it would become.
-                raise FileError(str(error).replace(str(new), str(path))) from None
+            yield new
             if path.exists():
                 _check_folder(path, names, force=force)  # work took time; others may have written
                 path.replace(old)
@@ -177,8 +177,9 @@ def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
         for file in (file.relative_to(path) for file in there):
             if not force:
                 raise FileError(
-                    f"{path} is there already. Replace it with {option('force', True)}, or name "
-                    f"another folder."
+                    f"{path} is there already. Replace it with ",
+                    Option("force", True),
+                    ", or name another folder.",
                 )
             if file not in names:
                 raise FileError(
@@ -187,29 +188,9 @@ def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
                 )
     elif path.exists() or is_known(path):
         raise FileError(
-            f"{path} is the name of a file, but what becomes of several files is a folder. Name a "
-            f"folder with {option('out')}."
+            f"{path} is the name of a file, but several files are written to a folder. Name a "
+            f"folder with ",
+            Option("out"),
+            ".",
         )
-    _check_parent(path)
-
-
-def check_writable(path: Path, *, force: bool) -> None:
-    """Raise before any work is done if a file cannot be written."""
-    if path.is_dir():
-        raise FileError(f"{path} is a folder; expected the name of a file to write.")
-    if path.parent.is_dir() and path.exists() and not force:
-        raise FileError(
-            f"{path} is there already. Replace it with {option('force', True)}, or name another "
-            f"file."
-        )
-    _check_parent(path)
-
-
-def _check_parent(path: Path) -> None:
-    if not path.parent.is_dir():
-        raise FileError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise FileError(
-            f"cannot write {path}: the folder may not be written to. Name another with "
-            f"{option('out')}."
-        )
+    check_parent(path)

@@ -13,9 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from trueline._messages import did_you_mean, reason
-from trueline.files._arrays import text
-from trueline.files._errors import FileError, option, pyarrow
+from trueline._arrow import pyarrow, text
+from trueline._files import FileError
+from trueline._messages import Option, did_you_mean, reason
 
 # The most rows that are worked on in one piece, where a file or folder can be read from any place.
 PIECE = 1 << 23
@@ -250,8 +250,9 @@ class _Text(File):
         for other, shown in _BETWEEN.items():
             if other in header:
                 raise FileError(
-                    f"{self.path} has its columns separated by {shown}, not by {usual}. "
-                    f"Say so: {option('separator', other)}."
+                    f"{self.path} has its columns separated by {shown}, not by {usual}. Use ",
+                    Option("separator", other),
+                    ".",
                 )
 
     @contextmanager
@@ -316,7 +317,7 @@ class _Text(File):
             if len(row) != expected:
                 return FileError(
                     f"{self.path}, line {line}: found {len(row)} values, but the header names "
-                    f"{expected} columns. Mend that line; a value that holds the separator needs "
+                    f"{expected} columns. Fix that line; a value that holds the separator needs "
                     f'quotes: "...".'
                 )
             if not _is_text(row):
@@ -454,8 +455,8 @@ def open_file(path: Path, separator: str | None = None, decimal: str | None = No
     if ending in SEPARATORS:
         source = _Text(path, separator or SEPARATORS[ending], packed, decimal or ".")
     elif separator is not None or decimal is not None:
-        given = option("decimal" if separator is None else "separator")
-        raise FileError(f"{path} is no text file and takes no {given}. Leave that out.")
+        given = Option("decimal" if separator is None else "separator")
+        raise FileError(f"{path} is no text file and takes no ", given, ". Leave that out.")
     elif ending == ".parquet":
         source = _Parquet(path)
     else:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from trueline._messages import listed
+from trueline._files import FileError
+from trueline._messages import Option, listed
 from trueline._warnings import warn
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout, forecasts_with
-from trueline.files._errors import FileError, option
 from trueline.files._groups import GroupCodes, with_codes
 from trueline.files._source import Source
 from trueline.recalibration import Grouped, Recalibrator
@@ -50,7 +50,9 @@ class Transformer:
             raise FileError(
                 f"{name} was fitted on {forecasts_with(kind)}, but {source.path} holds "
                 f"{layout.describe()}. Fit a map on forecasts of the same kind, or choose other "
-                f"columns with {option('kind')}."
+                f"columns with ",
+                Option("kind"),
+                ".",
             )
         self._where = f"{source.path}, column {layout.group!r}"
         self._groups: GroupCodes | None = None
@@ -59,8 +61,10 @@ class Transformer:
         if isinstance(recalibrator, Grouped):
             if layout.group is None:
                 raise FileError(
-                    f"{name} has one map a group, so it needs the group of each row. Name the "
-                    f"column with {option('group')}."
+                    f"{name} has one map per group, so it needs the group of each row. Name the "
+                    f"column with ",
+                    Option("group"),
+                    ".",
                 )
             self._groups = GroupCodes(recalibrator.groups_)
             self._map = with_codes(recalibrator)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline.files._arrays import text
-from trueline.files._errors import pyarrow
+from trueline._arrow import pyarrow, text
 
 # A number such as 007 is a name, and would lose its zeros.
 _WHOLE = r"^(-?(0|[1-9]\d*))?$"

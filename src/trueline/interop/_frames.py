@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
+from trueline._messages import MissingPackageError
 from trueline._validation import FloatArray
 
 Names = NDArray[np.object_] | None
@@ -111,6 +112,6 @@ def _library(container: str) -> Any:
     try:
         return import_module(container)
     except ImportError:
-        raise ImportError(
+        raise MissingPackageError(
             f"set_output(transform={container!r}) needs {container}: pip install {container}"
         ) from None

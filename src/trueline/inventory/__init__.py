@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from trueline._messages import MissingPackageError
 from trueline.inventory._oracle import Oracle
 from trueline.inventory._planner import Plan, plan
 from trueline.inventory._policies import Known, Newsvendor, Planner, Policy, SeasonalNaive
@@ -47,7 +48,7 @@ def __getattr__(name: str) -> object:
     try:
         import_module("gymnasium")
     except ImportError as error:
-        raise ImportError(
+        raise MissingPackageError(
             f"the environment needs gymnasium, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[inventory]"'
         ) from error

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from trueline._messages import MissingPackageError
+
 
 def require_torch() -> None:
     """Raise ImportError with the install command unless torch and safetensors can be imported."""
@@ -11,7 +13,7 @@ def require_torch() -> None:
         try:
             import_module(package)
         except ImportError as error:
-            raise ImportError(
+            raise MissingPackageError(
                 f"trueline.models needs {package}, which cannot be imported ({error}). "
                 f'Install it with: pip install "trueline[torch]"'
             ) from error

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import CalibrationWarning, FloatArray
+from trueline._validation import FloatArray, UnknownGroupsWarning
 from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import (
@@ -274,7 +274,7 @@ class Grouped(Recalibrator):
             warnings.warn(
                 f"{len(unseen)} of {len(keys)} groups were not there at fit and get the pooled "
                 f"map: {shown}{', ...' if len(unseen) > 3 else '.'}",
-                CalibrationWarning,
+                UnknownGroupsWarning,
                 stacklevel=2,
             )
         laws = [self._law(key if key in self._group_scores else None) for key in keys]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueline._files import whole_file, write_text
+from trueline._messages import InputError, Option
 from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import MAGIC, decode, encode
@@ -75,7 +76,9 @@ def read(path: str | os.PathLike[str] | bytes, max_bytes: int, classes: Classes)
         fault = str(error)
     except RecursionError:
         fault = "it is nested too deeply"
-    raise ValueError(f"{name} is not a valid trueline map: {fault}. Write it again with {writer}.")
+    raise InputError(
+        f"{name} is not a valid trueline map: {fault}. Write it again with ", Option(writer), "."
+    )
 
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> tuple[str, bytes]:

@@ -1,4 +1,4 @@
-"""Between Arrow and numpy by their buffers.
+"""pyarrow, imported when it is needed, and conversions between Arrow and numpy by their buffers.
 
 pyarrow's own conversions import pandas wherever it is installed, which costs 60 MB of memory and
 a quarter of a second.
@@ -11,8 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueline._messages import MissingPackageError
 from trueline._validation import FloatArray
-from trueline.files._errors import pyarrow
+
+
+def pyarrow() -> Any:
+    """Import pyarrow, or say how to install it."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingPackageError(
+            'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
+        ) from None
+    return pyarrow
 
 
 def to_numpy(column: Any) -> NDArray[Any]:
