@@ -206,14 +206,12 @@ def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
     return a
 
 
-def same_length(
-    n: int, a: FloatArray, name: str, what: str, draws: FloatArray | None = None
-) -> None:
-    """Raise unless `a` has `n` rows; `draws`, (n, k), are those of a forecast that has them."""
+def same_length(n: int, a: FloatArray, name: str, what: str, draws: int | None = None) -> None:
+    """Raise unless `a` has `n` rows; `draws` is the number per row of a forecast of draws."""
     if len(a) == n:
         return
     hint = ""
-    if draws is not None and draws.shape[1] == len(a):
+    if draws == len(a):
         hint = (
             f" It has {len(a)} draws in each row, so it looks transposed: draws are (rows, draws), "
             f"and those that come as (draws, rows) must be turned, draws.T."

@@ -62,12 +62,12 @@ def smooth_law():
 
 def test_which_forecasts_have_steps():
     one = np.ones(1)
-    assert not tl.Normal(0, 1)._has_steps
-    assert not tl.StudentT(0, 1, 3)._has_steps
-    assert not RecalibratedLocationScale(one, one, smooth_law(), "standardised")._has_steps
-    assert RecalibratedLocationScale(one, one, atomic_law(), "standardised")._has_steps
-    assert tl.Point(0.0)._has_steps
-    assert tl.Samples([[0.0, 1.0]])._has_steps
+    assert not tl.Normal(0, 1)._may_have_atoms
+    assert not tl.StudentT(0, 1, 3)._may_have_atoms
+    assert not RecalibratedLocationScale(one, one, smooth_law(), "standardised")._may_have_atoms
+    assert RecalibratedLocationScale(one, one, atomic_law(), "standardised")._may_have_atoms
+    assert tl.Point(0.0)._may_have_atoms
+    assert tl.Samples([[0.0, 1.0]])._may_have_atoms
 
 
 def test_randomised_values_of_an_atom_are_uniform():

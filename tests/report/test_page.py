@@ -485,7 +485,7 @@ def test_kinds_and_numbers_are_in_plain_words(tmp_path):
     assert made(page)["Recalibrated on"] == "1 row"
     assert made(page)["Data"] == "y, x (1 column)"
     page = write(tmp_path, y[:1], {"q": tl.Quantiles([0.1, 0.9], [[0, 1]]), "p": tl.Point([0.0])})
-    assert made(page)["Forecasts"] == "q (quantiles), p (one number a row)"
+    assert made(page)["Forecasts"] == "q (quantiles), p (one number per row)"
     assert not re.search(r"\b1 (rows|columns|groups)\b", page.text)
 
 

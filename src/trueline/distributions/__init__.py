@@ -1,6 +1,6 @@
 """Batches of predictive distributions."""
 
-from trueline.distributions._abstract import Distribution, rows_needed
+from trueline.distributions._abstract import Distribution, RecalibratedScores
 from trueline.distributions._location_scale import (
     Laplace,
     LocationScale,
@@ -11,8 +11,8 @@ from trueline.distributions._location_scale import (
     StudentT,
 )
 from trueline.distributions._mixture import Mixture
+from trueline.distributions._public import rows_needed
 from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
-from trueline.distributions._recalibrated import RecalibratedScores
 from trueline.distributions._samples import Samples
 from trueline.distributions._stacked import Stacked
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from copy import copy
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, Rows, check_positive, vector
-from trueline.distributions._abstract import Distribution
+from trueline.distributions._abstract import Distribution, ThroughLaw
 from trueline.laws import (
     LaplaceLaw,
     Law,
@@ -22,7 +21,7 @@ from trueline.laws import (
 )
 
 
-class LocationScale(Distribution):
+class LocationScale(ThroughLaw):
     """Forecasts Y = loc + scale * Z; the subclass gives the law of Z.
 
     Examples
@@ -33,27 +32,19 @@ class LocationScale(Distribution):
     """
 
     score_kind: ClassVar[str] = "standardised"
+    _affine_score: ClassVar[bool] = True
 
     loc: FloatArray
     scale: FloatArray
-
-    @property
-    @abstractmethod
-    def law(self) -> Law:
-        """The law of the score Z."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.loc)
 
     def _take(self, rows: Rows) -> Distribution:
-        part = copy(self)  # what was checked once need not be checked again
+        part = copy(self)  # the parameters have been checked already
         part.loc, part.scale = self.loc[rows], self.scale[rows]
         return part
-
-    @property
-    def _supported(self) -> tuple[float, float]:
-        return self.law.supported
 
     def _score(self, y: FloatArray) -> FloatArray:
         z = y - self.loc[:, None]
@@ -65,25 +56,18 @@ class LocationScale(Distribution):
         y += self.loc[:, None]
         return y
 
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        return self.law.cdf(self._score(y))
+    def _common_scores(self, q: FloatArray) -> FloatArray | None:
+        z = self.law.ppf(q)
+        return z if z.shape[0] == 1 else None
+
+    def _isf(self, q: FloatArray) -> FloatArray:
+        if self.law.symmetric:  # a small q has more digits than 1 - q
+            return 2.0 * self.loc[:, None] - self._ppf(q)
+        return self._ppf(1.0 - q)
 
     @property
-    def _has_steps(self) -> bool:
-        """Whether P(Y < y) may differ from P(Y <= y)."""
-        return self.law.has_steps
-
-    def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return self.law.cdf_left(self._score(y))
-
-    def _sf(self, y: FloatArray) -> FloatArray:
-        return self.law.sf(self._score(y))
-
-    def _logcdf(self, y: FloatArray) -> FloatArray:
-        return self.law.logcdf(self._score(y))
-
-    def _logsf(self, y: FloatArray) -> FloatArray:
-        return self.law.logsf(self._score(y))
+    def _may_have_atoms(self) -> bool:
+        return self.law.has_atoms
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return self._logpdf_of(self._score(y))
@@ -93,9 +77,6 @@ class LocationScale(Distribution):
         log -= np.log(self.scale)[:, None]
         return log
 
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._unscore(self.law.ppf(q))
-
     def _grid(self, z: FloatArray) -> FloatArray:
         return self._unscore(self.law.edges(z))
 
@@ -104,7 +85,7 @@ class LocationScale(Distribution):
         score *= self.scale[:, None]
         return score
 
-    def _judge(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _cdf_crps_logpdf(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         z = self._score(y)
         cdf, crps = self.law.cdf_and_crps(z)
         crps *= self.scale[:, None]
@@ -115,6 +96,15 @@ class LocationScale(Distribution):
 
     def _var(self) -> FloatArray:
         return np.multiply(np.square(self.scale), np.ravel(self.law.var))
+
+    def _centre(self) -> FloatArray:
+        return self.loc
+
+    def _width(self) -> FloatArray:
+        return self.scale
+
+    def _expected_distance(self) -> FloatArray:
+        return 2.0 * self.scale * np.ravel(self.law.dispersion)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
@@ -132,29 +122,40 @@ class RecalibratedLocationScale(LocationScale):
     ('RecalibratedLocationScale', array([2., 2., 2.]))
     """
 
+    _kind: ClassVar[str] = "recalibrated"
+
     def __init__(self, loc: FloatArray, scale: FloatArray, law: ScoreLaw, score_kind: str) -> None:
         self.loc = loc
         self.scale = scale
-        self._law = law
-        self.score_kind = score_kind  # type: ignore[misc]  # a fact of the base, kept by row
+        self.law = law
+        self.score_kind = score_kind  # type: ignore[misc]  # that of the base forecast
 
-    @property
-    def law(self) -> Law:
-        return self._law
+    def _learned_laws(self) -> list[Law]:
+        return [self.law]
 
 
-_MEND = {
+class _Family(LocationScale):
+    """A family that loc and scale determine."""
+
+    def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
+        self.loc, self.scale = _loc_and_scale(loc, scale)
+
+    def _with(self, loc: FloatArray, scale: FloatArray) -> Distribution:
+        return type(self)(loc, scale)
+
+
+_FIX = {
     "scale": "A forecast without spread is a Point; otherwise add the noise it leaves out",
-    "df": "Many degrees of freedom make a Normal; few make heavy tails",
+    "df": "Use Normal for many degrees of freedom; few give heavy tails",
 }
 
 
 def _loc_and_scale(loc: ArrayLike, scale: ArrayLike, **more: ArrayLike) -> tuple[FloatArray, ...]:
-    """Check parameters and stretch scalars to the common number of rows."""
+    """Check parameters; return them with the common number of rows each."""
     parameters = {"loc": vector(loc, "loc")}
     for name, value in {"scale": scale, **more}.items():
         parameters[name] = vector(value, name)
-        check_positive(parameters[name], name, _MEND[name])
+        check_positive(parameters[name], name, _FIX[name])
     n = max(len(p) for p in parameters.values())
     for name, p in parameters.items():
         if len(p) not in (1, n):
@@ -165,7 +166,7 @@ def _loc_and_scale(loc: ArrayLike, scale: ArrayLike, **more: ArrayLike) -> tuple
     return tuple(parameters.values())
 
 
-class Normal(LocationScale):
+class Normal(_Family):
     """Normal forecasts.
 
     Parameters
@@ -183,15 +184,11 @@ class Normal(LocationScale):
     np.float64(0.590806)
     """
 
-    def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
-        self.loc, self.scale = _loc_and_scale(loc, scale)
-
-    @property
-    def law(self) -> Law:
-        return _NORMAL
+    _kind: ClassVar[str] = "normal"
+    law = NormalLaw()
 
 
-class Laplace(LocationScale):
+class Laplace(_Family):
     """Laplace forecasts.
 
     Parameters
@@ -208,15 +205,11 @@ class Laplace(LocationScale):
     array([[-2.303,  2.303]])
     """
 
-    def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
-        self.loc, self.scale = _loc_and_scale(loc, scale)
-
-    @property
-    def law(self) -> Law:
-        return _LAPLACE
+    _kind: ClassVar[str] = "Laplace"
+    law = LaplaceLaw()
 
 
-class Logistic(LocationScale):
+class Logistic(_Family):
     """Logistic forecasts.
 
     Parameters
@@ -233,15 +226,11 @@ class Logistic(LocationScale):
     array([1.8138])
     """
 
-    def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
-        self.loc, self.scale = _loc_and_scale(loc, scale)
-
-    @property
-    def law(self) -> Law:
-        return _LOGISTIC
+    _kind: ClassVar[str] = "logistic"
+    law = LogisticLaw()
 
 
-class StudentT(LocationScale):
+class StudentT(_Family):
     """Student's t forecasts.
 
     Parameters
@@ -261,17 +250,18 @@ class StudentT(LocationScale):
     array([2.132, 7.132])
     """
 
+    _kind: ClassVar[str] = "Student t"
+
     def __init__(self, loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> None:
         self.loc, self.scale, self.df = _loc_and_scale(loc, scale, df=df)
         one = bool((self.df == self.df[0]).all())
-        self._law = StudentTLaw(self.df[0] if one else self.df[:, None])
-
-    @property
-    def law(self) -> Law:
-        return self._law
+        self.law = StudentTLaw(self.df[0] if one else self.df[:, None])
 
     def _take(self, rows: Rows) -> Distribution:
         return StudentT(self.loc[rows], self.scale[rows], self.df[rows])
+
+    def _with(self, loc: FloatArray, scale: FloatArray) -> Distribution:
+        return StudentT(loc, scale, self.df)
 
 
 class Point(LocationScale):
@@ -294,26 +284,20 @@ class Point(LocationScale):
     """
 
     score_kind: ClassVar[str] = "residual"
+    _kind: ClassVar[str] = "one number per row"
+    _has_spread: ClassVar[bool] = False
+    _discrete: ClassVar[bool] = True
+    law = PointLaw()
 
     def __init__(self, loc: ArrayLike) -> None:
         self.loc = vector(loc, "loc")
         self.scale = np.broadcast_to(1.0, self.loc.shape)
-
-    @property
-    def law(self) -> Law:
-        return _POINT
 
     def _take(self, rows: Rows) -> Distribution:
         return Point(self.loc[rows])
 
     def _continuous(self) -> Distribution:
         raise TypeError(
-            "a Point forecast has no spread, so a mixture that holds one has no score. "
-            "Give the members as Samples, one draw a member, or give each a spread."
+            "a Point forecast has no spread, so a mixture that contains one has no score. "
+            "Pass the members as Samples, one draw per member, or give each a spread."
         )
-
-
-_NORMAL = NormalLaw()
-_LAPLACE = LaplaceLaw()
-_LOGISTIC = LogisticLaw()
-_POINT = PointLaw()

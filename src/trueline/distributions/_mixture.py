@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from trueline._validation import FloatArray, Rows, as_float, check_finite
-from trueline.distributions._abstract import Distribution
+from trueline.distributions._abstract import Distribution, RecalibratedScores
 from trueline.distributions._location_scale import Normal
-from trueline.distributions._recalibrated import RecalibratedScores
 from trueline.laws import NormalLaw, ScoreLaw, normal_score, solve_increasing
 
-# Normal scores within which the components' own quantiles are asked for as a bracket.
+# Normal scores within which the quantiles of the components bracket those of the mixture.
 _BRACKET = 8.0
-# Levels at minus one, no and one standard deviation of a normal.
+# Levels at minus one, zero and plus one standard deviation of a normal.
 _CENTRAL = (float(ndtr(-1.0)), 0.5, float(ndtr(1.0)))
 # Share of the score that is linear in y.
 _LINEAR = 0.05
-# Normal scores of the edges between which the components' CDFs are compared, the node of
-# Gauss-Legendre there, and the edges worked on at a time.
+# Normal scores of the edges between which the CDFs of the components are compared, the
+# Gauss-Legendre node there, and the number of edges in a block.
 _SCORES = np.linspace(-8.0, 8.0, 257)
 _NODE = 3.0**-0.5
 _BLOCK = 1 << 19
@@ -32,15 +32,15 @@ class Mixture(Distribution):
     """Weighted mixtures: row i is the mixture of row i of every component.
 
     CDF, density, mean and variance are exact. Quantiles come from a bracketing root finder
-    on the normal score of the CDF, exact to rounding, far into both tails. The CRPS is
+    on the normal score of the CDF and are exact to rounding, far into both tails. The CRPS is
     exact for normal components (Grimit et al., 2006, doi:10.1256/qj.05.235). For others it is
-    the mean CRPS of the components, exact, less the integral of their squared disagreement,
+    the exact mean CRPS of the components less the integral of their squared disagreement,
     by quadrature with a relative error below 1e-6 where the densities are smooth.
 
-    The score is the normal score of the CDF, with one part in twenty that is linear in y. Where
-    components lie far apart the CDF between them is flat in floating point, and under heavy
-    tails a normal score hardly grows; the linear part tells values apart there, and for a
-    single normal component changes nothing.
+    The score is the normal score of the CDF plus one part in twenty that is linear in y.
+    Between components that lie far apart the CDF is flat in floating point, and in heavy tails
+    a normal score hardly grows; the linear part distinguishes values there. It changes nothing
+    for a single normal component.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class Mixture(Distribution):
     >>> F.cdf(2.0), F.ppf(0.5).round(6)
     (array([0.5]), array([2.]))
     """
+
+    _kind: ClassVar[str] = "mixture"
 
     def __init__(
         self, components: Sequence[Distribution], weights: ArrayLike | None = None
@@ -88,21 +90,29 @@ class Mixture(Distribution):
             taken.__dict__["_frame"] = (centre[rows], width[rows])
         return taken
 
+    @property
+    def _component_support(self) -> tuple[float, float]:
+        lows, highs = zip(*(c._supported for c in self.components), strict=True)
+        return max(lows), min(highs)
+
+    def _has_atoms(self) -> bool:
+        return any(c._has_atoms() for c in self.components)
+
     def _pairs(self) -> list[tuple[FloatArray, Distribution]]:
         """Weight, (n, 1) or (1, 1), and component."""
         return [(self.weights[:, i : i + 1], c) for i, c in enumerate(self.components)]
 
     def _cdf(self, y: FloatArray) -> FloatArray:
-        return sum_of([w * c._cdf(y) for w, c in self._pairs()])
+        return _sum([w * c._cdf(y) for w, c in self._pairs()])
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return sum_of([w * c._cdf_left(y) for w, c in self._pairs()])
+        return _sum([w * c._cdf_left(y) for w, c in self._pairs()])
 
     def _sf(self, y: FloatArray) -> FloatArray:
-        return sum_of([w * c._sf(y) for w, c in self._pairs()])
+        return _sum([w * c._sf(y) for w, c in self._pairs()])
 
     def _log_sum(self, logs: list[FloatArray]) -> FloatArray:
-        """Log of the weighted sum; scipy's logsumexp takes several times as long."""
+        """Log of the weighted sum; scipy's logsumexp takes several times longer."""
         pairs = [(w, log) for (w, _), log in zip(self._pairs(), logs, strict=True)]
         top = np.full_like(logs[0], -np.inf)
         for w, log in pairs:
@@ -110,7 +120,7 @@ class Mixture(Distribution):
         shift = np.where(np.isfinite(top), top, 0.0)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             terms = [np.where(w > 0, w * np.exp(log - shift), 0.0) for w, log in pairs]
-            return shift + np.log(sum_of(terms))
+            return shift + np.log(_sum(terms))
 
     def _logcdf(self, y: FloatArray) -> FloatArray:
         return self._log_sum([c._logcdf(y) for c in self.components])
@@ -130,7 +140,7 @@ class Mixture(Distribution):
         return smooth
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        # A map moves the continuous curves that the score belongs to, not their steps.
+        # The score belongs to the continuous curves, so the map applies to them.
         return RecalibratedScores(self._continuous(), law)
 
     @cached_property
@@ -138,10 +148,10 @@ class Mixture(Distribution):
         """Centre and width of each row, (n, 1), from the components' central quantiles."""
         low, middle, high = ([c._ppf(np.array([[q]])) for c in self.components] for q in _CENTRAL)
         weights = [w for w, _ in self._pairs()]
-        centre = sum_of([w * m for w, m in zip(weights, middle, strict=True)])
+        centre = _sum([w * m for w, m in zip(weights, middle, strict=True)])
         within = [w * (b - a) / 2.0 for w, a, b in zip(weights, low, high, strict=True)]
         between = [w * (m - centre) ** 2 for w, m in zip(weights, middle, strict=True)]
-        width = sum_of(within) + np.sqrt(sum_of(between))
+        width = _sum(within) + np.sqrt(_sum(between))
         return centre, np.where(width > 0, width, 1e-9 * (1.0 + np.abs(centre)))
 
     def _score(self, y: FloatArray) -> FloatArray:
@@ -163,18 +173,22 @@ class Mixture(Distribution):
     def _ppf(self, q: FloatArray) -> FloatArray:
         y = self._solve(np.asarray(ndtri(q)), self._excess)
         if len(q) == 1:
-            # Each root is exact to a rounding, by which neighbours must not cross.
+            # Each root has a rounding error, by which neighbouring quantiles must not cross.
             order = np.argsort(q[0])
             y[:, order] = np.maximum.accumulate(y[:, order], axis=1)
         return y
 
+    def _isf(self, q: FloatArray) -> FloatArray:
+        return self._solve(-np.asarray(ndtri(q)), self._excess)
+
     def _solve(self, s: FloatArray, excess: Callable[..., FloatArray]) -> FloatArray:
-        """Value at which an increasing function of y is s, about as the normal score is."""
-        # A quantile of the mixture lies between the smallest and largest of its components'.
+        """Value at which an increasing function of y, close to the normal score, equals s."""
+        # A quantile of the mixture lies between the extreme quantiles of its components.
         near = ndtr(np.clip(s, -_BRACKET, _BRACKET))
-        ends = np.stack([np.broadcast_to(c._ppf(near), self._shape(s)) for c in self.components])
-        rows = np.broadcast_to(np.arange(len(self))[:, None], ends.shape[1:])
-        target = np.broadcast_to(s, ends.shape[1:])
+        shape = (len(self), s.shape[1])
+        ends = np.stack([np.broadcast_to(c._ppf(near), shape) for c in self.components])
+        rows = np.broadcast_to(np.arange(len(self))[:, None], shape)
+        target = np.broadcast_to(s, shape)
         root = target.copy()
         finite = np.isfinite(target)
         if finite.any():
@@ -186,9 +200,6 @@ class Mixture(Distribution):
             )
         return root
 
-    def _shape(self, s: FloatArray) -> tuple[int, int]:
-        return len(self), s.shape[1]
-
     def _excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
         part = self._take(rows.astype(np.intp))
         values = y[:, None]
@@ -198,18 +209,18 @@ class Mixture(Distribution):
         return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
 
     def _mean(self) -> FloatArray:
-        return sum_of([w[:, 0] * c._mean() for w, c in self._pairs()])
+        return _sum([w[:, 0] * c._mean() for w, c in self._pairs()])
 
     def _var(self) -> FloatArray:
         mean = self._mean()
-        return sum_of([w[:, 0] * (c._var() + (c._mean() - mean) ** 2) for w, c in self._pairs()])
+        return _sum([w[:, 0] * (c._var() + (c._mean() - mean) ** 2) for w, c in self._pairs()])
 
     def _crps(self, y: FloatArray) -> FloatArray:
         normals = [c for c in self.components if isinstance(c, Normal)]
         if len(normals) < len(self.components):
-            own = sum_of([w * c._crps(y) for w, c in self._pairs()])
+            own = _sum([w * c._crps(y) for w, c in self._pairs()])
             return np.where(np.isinf(own), own, own - self._disagreement()[:, None])
-        distance = sum_of(
+        distance = _sum(
             [
                 w * _normal_distance(y - c.loc[:, None], c.scale[:, None])
                 for (w, _), c in zip(self._pairs(), normals, strict=True)
@@ -218,7 +229,7 @@ class Mixture(Distribution):
         return distance - 0.5 * self._normal_spread(normals)[:, None]
 
     def _disagreement(self) -> FloatArray:
-        """Integral of sum_i w_i (F_i - F)^2: what a mixture gains on its components' mean CRPS.
+        """Integral of sum_i w_i (F_i - F)^2: the mean CRPS of the components less that of F.
 
         By Gauss-Legendre with two nodes between the edges of the components' grids.
         """
@@ -234,8 +245,8 @@ class Mixture(Distribution):
             for node in (-_NODE, _NODE):
                 x = edges[:, :-1] + (1.0 + node) * half
                 cdfs = [(w, c._cdf(x)) for w, c in part._pairs()]
-                mean = sum_of([w * cdf for w, cdf in cdfs])
-                area += (half * sum_of([w * (cdf - mean) ** 2 for w, cdf in cdfs])).sum(axis=1)
+                mean = _sum([w * cdf for w, cdf in cdfs])
+                area += (half * _sum([w * (cdf - mean) ** 2 for w, cdf in cdfs])).sum(axis=1)
             out[rows] = area
         return out
 
@@ -258,12 +269,9 @@ class Mixture(Distribution):
         return draws
 
 
-def sum_of(terms: list[FloatArray]) -> FloatArray:
+def _sum(terms: list[FloatArray]) -> FloatArray:
     """Sum of arrays that broadcast."""
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
+    return sum(terms[1:], terms[0])
 
 
 def _normal_distance(offset: FloatArray, scale: FloatArray) -> FloatArray:
@@ -280,7 +288,7 @@ def _weights(weights: ArrayLike | None, k: int, n: int) -> FloatArray:
     if w.ndim != 2 or w.shape[1] != k or w.shape[0] not in (1, n):
         raise ValueError(
             f"weights has shape {np.shape(weights)}; expected ({k},) or ({n}, {k}), "
-            f"one a component."
+            f"one per component."
         )
     check_finite(w, "weights")
     if w.min() < 0 or not (w.sum(axis=1) > 0).all():

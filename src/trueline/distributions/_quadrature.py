@@ -1,42 +1,52 @@
 """Moments and CRPS of a forecast with no closed form.
 
-Write the forecast as Y = T(Z): Z its score with law R, T the inverse of the score. In every
-row, T is tabulated on values that resolve the base distribution and taken as the cubic
-Hermite interpolant in the score between them; R is integrated *exactly* against that cubic,
-whatever its knots. So the only error is that of T, of fourth order in the spacing. Panels
-where T bends too much for a cubic, as between the components of a mixture, are divided until
-it does not: below 1e-6 relative for a base with a smooth density
-(tests/distributions/test_quadrature.py). All but 1e-12 of the recalibrated mass on each side
-is covered.
+The forecast is Y = T(Z), where Z is its score with law R and T is the inverse of the score.
+In every row, T is tabulated on values that resolve the base distribution and replaced by the
+cubic Hermite interpolant in the score between them; R is integrated *exactly* against that
+cubic, whatever its knots are. The only error is therefore that of T, which is of fourth order
+in the spacing. Panels on which T bends too much for a cubic, as between the components of a
+mixture, are divided until it does not. The relative error is below 1e-6 for a base with a
+smooth density (tests/distributions/test_quadrature.py). The table covers all but 1e-12 of the
+recalibrated mass on each side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray, Rows
-from trueline.distributions._abstract import Distribution
 from trueline.laws import ScoreLaw
 
-# Normal scores at which the base is tabulated, and the geometric steps on from the last of
-# them to where the recalibrated mass ends.
+# Normal scores at which the base is tabulated, and the shares of the geometric steps from the
+# last of them to the end of the recalibrated mass.
 _SCORES = np.linspace(-8.0, 8.0, 257)
 _REACH = np.linspace(0.0, 1.0, 33)[1:]
 _TAIL = 1e-12
-# Elements of a table; rows are worked on in blocks of this many.
+# Number of table elements in a block of rows.
 _BLOCK = 1 << 19
-# Below this width of the score, T is a jump: R is constant there.
+# Below this width of the score, T jumps: R is constant there.
 _JUMP = 1e-7
 # Below this width, in units of the law, differences of its moments have lost their digits.
 _NARROW = 3e-4
-# Panels quartered at a time in each row, how often at most, and the error at which to stop.
+# Panels divided in four per row and round, rounds at most, and the error at which to stop.
 _QUARTERED = 32
 _ROUNDS = 20
 _GOOD = 1e-8
+
+
+class Base(Protocol):
+    """The methods of a distribution that the quadrature uses."""
+
+    def __len__(self) -> int: ...
+    def _take(self, rows: Rows) -> Base: ...
+    def _score(self, y: FloatArray) -> FloatArray: ...
+    def _unscore(self, s: FloatArray) -> FloatArray: ...
+    def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray: ...
+    def _grid(self, z: FloatArray) -> FloatArray: ...
 
 
 class _Table(NamedTuple):
@@ -71,24 +81,24 @@ class _Table(NamedTuple):
 class Quadrature:
     """Moments and CRPS of the base distribution when its score has the given law."""
 
-    def __init__(self, base: Distribution, law: ScoreLaw) -> None:
+    def __init__(self, base: Base, law: ScoreLaw) -> None:
         self.base = base
         self.law = law
-        #: Width of the law, by which panels are called narrow.
+        #: Width of the law, to which the width of a panel is compared.
         self._unit = float(np.sqrt(law.var))
 
-    def _tabulate(self, base: Distribution, y: FloatArray) -> _Table:
+    def _tabulate(self, base: Base, y: FloatArray) -> _Table:
         s = base._score(y)
         with np.errstate(over="ignore"):
             rise = np.exp(-base._log_slope(y, s))
         return _Table(y, s, rise, self.law.cdf(s), (self.law.moments(s, 1), self.law.moments(s, 2)))
 
-    def _edges(self, base: Distribution) -> FloatArray:
+    def _edges(self, base: Base) -> FloatArray:
         inner = base._grid(_SCORES)
         ends = self.law.ppf(np.array([[_TAIL, 1.0 - _TAIL]]))
         reach = base._unscore(ends)
         low, high = inner[:, :1], inner[:, -1:]
-        # Geometric in the distance from the centre, which suits light and heavy tails alike.
+        # Steps are geometric in the distance from the centre, for light and heavy tails alike.
         centre = inner[:, inner.shape[1] // 2, None]
         growth = [
             np.maximum(np.abs(end - centre) / np.abs(edge - centre), 1.0)
@@ -98,8 +108,8 @@ class Quadrature:
         above = centre + (high - centre) * growth[1] ** _REACH
         return np.concatenate([below, inner, above], axis=1)
 
-    def _blocks(self) -> Iterator[tuple[Rows, Distribution, _Table]]:
-        """Rows, in blocks, with tables in which no cubic is in doubt."""
+    def _blocks(self) -> Iterator[tuple[Rows, Base, _Table]]:
+        """Yield rows, in blocks, with tables whose cubics are accurate enough."""
         n = len(self.base)
         first = self.base._take(np.zeros(1, dtype=np.intp))
         width = first._grid(_SCORES).shape[1] + 2 * len(_REACH)
@@ -109,15 +119,15 @@ class Quadrature:
             base = self.base._take(rows)
             table = self._tabulate(base, self._edges(base))
             for _ in range(_ROUNDS):
-                doubt, scale = _doubt(table, self._unit)
-                bad = np.flatnonzero(doubt.sum(axis=1) > _GOOD * scale)
+                error, scale = _estimated_error(table, self._unit)
+                bad = np.flatnonzero(error.sum(axis=1) > _GOOD * scale)
                 if not bad.size:
                     break
                 if bad.size < len(rows):
                     good = np.setdiff1d(np.arange(len(rows)), bad)
                     yield rows[good], base._take(good), table.at(good, _rows)
                     rows, base, table = rows[bad], base._take(bad), table.at(bad, _rows)
-                table = table.merged(self._tabulate(base, _quarters(table.y, doubt[bad])))
+                table = table.merged(self._tabulate(base, _quarters(table.y, error[bad])))
             yield rows, base, table
 
     def mean(self) -> FloatArray:
@@ -152,7 +162,7 @@ class Quadrature:
                 partial = _integrate(anchor, self._tabulate(base, inside), self._unit, 1)
                 area = np.take_along_axis(below, j, axis=1) + partial
                 area += np.maximum(v - end, 0.0)
-                # 2 area - v + mean - dispersion, with the mean as the end less the total.
+                # 2 area - v + mean - dispersion; the mean is the end less the total area.
                 out[rows, k] = (2.0 * area + ((end - v) - total))[:, 0] - dispersion
         return out
 
@@ -173,9 +183,9 @@ def _rows(a: FloatArray, index: Rows) -> FloatArray:
     return a[index]
 
 
-def _quarters(y: FloatArray, doubt: FloatArray) -> FloatArray:
+def _quarters(y: FloatArray, error: FloatArray) -> FloatArray:
     """Values that divide the worst panels of each row in four."""
-    worst = np.argpartition(doubt, -_QUARTERED, axis=1)[:, -_QUARTERED:]
+    worst = np.argpartition(error, -_QUARTERED, axis=1)[:, -_QUARTERED:]
     a, b = (np.take_along_axis(y, worst + i, axis=1) for i in (0, 1))
     return np.sort(np.concatenate([a + share * (b - a) for share in (0.25, 0.5, 0.75)], axis=1))
 
@@ -184,12 +194,12 @@ def _narrow(a: _Table, h: FloatArray, unit: float) -> NDArray[np.bool_]:
     return h < _NARROW * (unit + np.abs(a.s))
 
 
-def _doubt(table: _Table, unit: float) -> tuple[FloatArray, FloatArray]:
-    """Error to fear on each panel, and the mean distance to measure it by.
+def _estimated_error(table: _Table, unit: float) -> tuple[FloatArray, FloatArray]:
+    """Estimated error of each panel, and the scale of each row to compare it to.
 
-    How far the slopes at the ends of a panel are from its chord is of second order in the
-    spacing; the cubic's error is of fourth, so of the order of its square, unless the panel
-    is so narrow that R is taken as linear. It counts for the mass on the panel only.
+    The difference between the end slopes of a panel and its chord is of second order in the
+    spacing. The error of the cubic is of fourth order, so of the order of its square, unless the
+    panel is so narrow that R is taken as linear. It is weighted by the mass on the panel.
     """
     a, b = _panels(table)
     total, h = b.y - a.y, b.s - a.s
@@ -212,8 +222,8 @@ def _integrate(
     h = b.s - a.s
     wide = h > _JUMP
     step = np.where(wide, h, 1.0)
-    # A monotone cubic needs slopes within 3 chords; where the base has almost no density
-    # they may be anything.
+    # A monotone cubic needs slopes of at most 3 chords; they may be larger where the base has
+    # almost no density.
     chord = (b.y - a.y) / step
     d_a, d_b = np.minimum(a.rise, 3.0 * chord), np.minimum(b.rise, 3.0 * chord)
     if square:
@@ -224,8 +234,8 @@ def _integrate(
         total = b.y - a.y
     f_a, f_b = a.cdf**power, b.cdf**power
     m0, m1, m2 = (q - p for p, q in zip(a.moments[power - 1], b.moments[power - 1], strict=True))
-    # Differences of integrals lose (s / h)^3 of their digits; on a narrow panel R is as good
-    # as linear, and only the curvature of U is weighted by it.
+    # Differences of integrals lose digits by a factor of (s / h)^3. On a narrow panel R is
+    # practically linear and only weights the curvature of U.
     narrow = _narrow(a, h, unit)
     n1 = np.where(narrow, h**2 * (f_a + 2.0 * f_b) / 6.0, m1 - a.s * m0)
     n2 = np.where(narrow, h**3 * (f_a + 3.0 * f_b) / 12.0, m2 - a.s * (2.0 * m1 - a.s * m0))

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
-from trueline.distributions._abstract import Distribution
-from trueline.laws import NormalLaw, ScoreLaw
+from trueline.distributions._abstract import Distribution, ThroughLaw
+from trueline.laws import Law, NormalLaw, ScoreLaw
 
 
 class _Pieces(NamedTuple):
-    """Integrals of the law over each linear piece of the score, tails first and last.
+    """Integrals of the law over each linear piece of the score; the tails are first and last.
 
-    With v the distance of the score from the piece's anchor: its mass, the integrals of
-    v and of v^2 against the law, of R, and of R (1 - R).
+    With v the distance of the score from the anchor of the piece, these are its mass and the
+    integrals of v and v^2 against the law, of R, and of R (1 - R).
     """
 
     mass: FloatArray
@@ -30,29 +29,21 @@ class _Pieces(NamedTuple):
     dispersion: FloatArray
 
 
-class Interpolated(Distribution):
+class Interpolated(ThroughLaw):
     """The score is piecewise linear in y, through common nodes.
 
-    ``values[i, j]`` has score ``nodes[j]`` in row i. In between the score is linear; outside
-    it goes on along the chord from the centre node to the end, which no single spacing can
-    flatten. Equal neighbours are atoms. What the score's law is, the subclass says.
+    ``values[i, j]`` has score ``nodes[j]`` in row i. Between nodes the score is linear. Outside
+    it continues along the chord from the centre node to the end, because the last spacing
+    alone may be almost 0. Equal neighbours are atoms. The subclass gives the law of the score.
     """
 
     values: FloatArray
     nodes: FloatArray
-
-    @property
-    @abstractmethod
-    def law(self) -> ScoreLaw:
-        """The law of the score."""
+    law: ScoreLaw
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.values)
-
-    @property
-    def _supported(self) -> tuple[float, float]:
-        return self.law.supported
 
     @cached_property
     def _ends(self) -> FloatArray:
@@ -62,8 +53,8 @@ class Interpolated(Distribution):
         low = (v[:, middle] - v[:, 0]) / (s[middle] - s[0]) if middle else None
         high = (v[:, -1] - v[:, middle]) / (s[-1] - s[middle])
         rise = np.stack([high if low is None else low, high], axis=1)
-        # A side without spread, but for roundings, borrows the other's; a row without any gets one
-        # just large enough to keep its scores finite.
+        # A side without spread, up to rounding, takes that of the other side; a row without any
+        # gets one just large enough to keep its scores finite.
         widest = rise.max(axis=1, keepdims=True)
         rise = np.where(rise > 1e-8 * widest, rise, widest)
         least = 1e-9 * np.abs(v[:, [middle, middle]])
@@ -104,25 +95,13 @@ class Interpolated(Distribution):
 
     def _locate(self, y: FloatArray, *, strict: bool = False) -> Rows:
         """Index of the last value at (or, if strict, below) y in each row; -1 if none."""
-        n, m = self.values.shape
-        flat = self.values.ravel()
-        start = (np.arange(n) * m - 1)[:, None]
-        count = np.zeros(np.broadcast_shapes(y.shape, (n, 1)), dtype=np.intp)
-        step = 1 << (m.bit_length() - 1)
-        while step:
-            probe = count + step
-            value = flat[start + np.minimum(probe, m)]
-            passed = (value < y) if strict else (value <= y)
-            passed &= probe <= m
-            count += step * passed
-            step >>= 1
-        return count - 1
+        return count_in_rows(self.values, y, strict=strict) - 1
 
     def _score_at(self, y: FloatArray, j: Rows) -> FloatArray:
         anchor = np.maximum(j, 0)
         offset = y - np.take_along_axis(self.values, anchor, axis=1)
         rise = np.take_along_axis(self._rises, j + 1, axis=1)
-        # With y at the far side of an atom the offset is the whole (zero-free) piece.
+        # At an atom the rise is 0, and so is the offset.
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.nodes[anchor] + np.where(offset == 0.0, 0.0, offset / rise)
 
@@ -138,36 +117,24 @@ class Interpolated(Distribution):
         start = np.take_along_axis(self.values, anchor, axis=1)
         return start + np.take_along_axis(self._rises, j, axis=1) * offset
 
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        return self.law.cdf(self._score(y))
-
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         return self.law.cdf_left(self._score_at(y, self._locate(y, strict=True)))
 
-    def _sf(self, y: FloatArray) -> FloatArray:
-        return self.law.sf(self._score(y))
-
-    def _logcdf(self, y: FloatArray) -> FloatArray:
-        return self.law.logcdf(self._score(y))
-
-    def _logsf(self, y: FloatArray) -> FloatArray:
-        return self.law.logsf(self._score(y))
+    def _has_atoms(self) -> bool:
+        return bool((np.diff(self.values, axis=1) == 0).any()) or self.law.has_atoms
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         j = self._locate(y)
         rise = np.take_along_axis(self._rises, j + 1, axis=1)
         return self.law.logpdf(self._score_at(y, j)) - np.log(rise)
 
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._unscore(self.law.ppf(q))
-
     def _grid(self, z: FloatArray) -> FloatArray:
         smooth = self._unscore(self.law.edges(z))
         return np.sort(np.concatenate([smooth, self.values], axis=1), axis=1)
 
     def _offset(self) -> FloatArray:
-        """Mean less the first value, (n,): of differences only, so that it keeps its digits."""
-        # A piece's rise counts in full for the mass above it, in part for its own.
+        """Mean less the first value, (n,), from differences only, so that it keeps its digits."""
+        # The rise of a piece counts in full for the mass above it and in part for its own mass.
         pieces = self._pieces
         above = np.cumsum(pieces.mass[::-1])[::-1]
         weights = pieces.first.copy()
@@ -178,7 +145,7 @@ class Interpolated(Distribution):
         return self.values[:, 0] + self._offset()
 
     def _var(self) -> FloatArray:
-        # The anchor of the lower tail is the first node, of every other piece the node below.
+        # The anchor of the lower tail is the first node, that of any other piece the node below.
         pieces = self._pieces
         w = (self.values - self.values[:, :1]) - self._offset()[:, None]
         w = np.concatenate([w[:, :1], w], axis=1)
@@ -200,31 +167,43 @@ class Interpolated(Distribution):
         rest = self._offset() - self._rises @ pieces.dispersion
         return 2.0 * area + ((self.values[:, :1] - y) + rest[:, None])
 
+    def _expected_distance(self) -> FloatArray:
+        return 2.0 * (self._rises @ self._pieces.dispersion)
+
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedQuantiles(self.values, self.nodes, law)
 
 
 class RecalibratedQuantiles(Interpolated):
-    """A recalibrated `Quantiles` or `Samples` forecast. Made by ``transform``."""
+    """A recalibrated `Quantiles` or `Samples` forecast. Made by ``transform``.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Quantiles([0.1, 0.5, 0.9], [[1.0, 2.0, 4.0], [0.0, 5.0, 6.0]])
+    >>> tl.Scaling().fit([1.0, 7.0], F).transform(F)
+    RecalibratedQuantiles(2 rows)
+    """
+
+    _kind: ClassVar[str] = "recalibrated"
 
     def __init__(self, values: FloatArray, nodes: FloatArray, law: ScoreLaw) -> None:
         self.values = values
         self.nodes = nodes
-        self._law = law
-
-    @property
-    def law(self) -> ScoreLaw:
-        return self._law
+        self.law = law
 
     def _take(self, rows: Rows) -> Distribution:
-        return RecalibratedQuantiles(self.values[rows], self.nodes, self._law)
+        return RecalibratedQuantiles(self.values[rows], self.nodes, self.law)
+
+    def _learned_laws(self) -> list[Law]:
+        return [self.law]
 
 
 class Quantiles(Interpolated):
     """Forecasts given by quantiles at common levels.
 
     Between two levels, and outside the outermost, the normal score of the CDF is linear in
-    y; quantiles of a normal forecast give back that forecast exactly.
+    y; quantiles of a normal forecast therefore reproduce that forecast exactly.
 
     Parameters
     ----------
@@ -232,7 +211,7 @@ class Quantiles(Interpolated):
         At least two, strictly increasing, in (0, 1).
     values : (n, m) array-like
         Quantiles. Rows where they cross are sorted, with a warning. Equal neighbours are
-        an atom: the mass between their levels sits at that value and has no density.
+        an atom: the mass between their levels is at that value and has no density.
 
     Examples
     --------
@@ -244,18 +223,21 @@ class Quantiles(Interpolated):
     array([4., 6.])
     """
 
+    _kind: ClassVar[str] = "quantiles"
+    law = NormalLaw()
+
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self.levels = increasing_levels(levels, "levels")
         v = matrix(values, "values", "m")
         if len(self.levels) < 2:
             raise ValueError(
                 "levels holds 1 level; expected at least 2, because one quantile says nothing "
-                "of the spread. Use Point for a single value."
+                "about the spread. Use Point for a single value."
             )
         if v.shape[1] != len(self.levels):
             raise ValueError(
                 f"values has {v.shape[1]} columns but levels has {len(self.levels)}; "
-                f"expected one column a level."
+                f"expected one column per level."
             )
         crossing = (v[:, 1:] < v[:, :-1]).any(axis=1)
         if crossing.any():
@@ -269,12 +251,22 @@ class Quantiles(Interpolated):
         self.values = v
         self.nodes = np.asarray(ndtri(self.levels))
 
-    @property
-    def law(self) -> ScoreLaw:
-        return _NORMAL
-
     def _take(self, rows: Rows) -> Distribution:
         return Quantiles(self.levels, self.values[rows])
 
 
-_NORMAL = NormalLaw()
+def count_in_rows(values: FloatArray, y: FloatArray, *, strict: bool = False) -> Rows:
+    """Number of values at or below y, or below y if strict, in each row; rows are sorted."""
+    n, m = values.shape
+    flat = values.ravel()
+    start = (np.arange(n) * m - 1)[:, None]
+    count = np.zeros(np.broadcast_shapes(y.shape, (n, 1)), dtype=np.intp)
+    step = 1 << (m.bit_length() - 1)
+    while step:
+        probe = count + step
+        value = flat[start + np.minimum(probe, m)]
+        passed = (value < y) if strict else (value <= y)
+        passed &= probe <= m
+        count += step * passed
+        step >>= 1
+    return count

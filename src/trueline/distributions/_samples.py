@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from scipy.special import ndtri
 
 from trueline._validation import FloatArray, Rows, matrix
 from trueline.distributions._abstract import Distribution
-from trueline.distributions._quantiles import RecalibratedQuantiles
+from trueline.distributions._quantiles import RecalibratedQuantiles, count_in_rows
 from trueline.laws import NormalLaw, ScoreLaw
 
 
@@ -18,11 +19,11 @@ class Samples(Distribution):
     """Forecasts given by draws: posterior samples, ensemble members, simulated paths.
 
     The forecast is the empirical distribution of the draws: CDF, quantiles, mean, variance
-    (divided by k) and CRPS are theirs. Steps have no density and no useful score, so
-    ``pdf``, ``logpdf`` and ``score`` are those of the continuous curve through the sorted
-    draws at levels (i - 1/2) / k, whose normal score is linear in between and outside.
-    Recalibrated samples are continuous. A row whose draws are all equal has no width of its own,
-    and its score counts in billionths of the value: give such forecasts as `Point` instead.
+    (divided by k) and CRPS are those of the draws. A step function has no density and no
+    useful score, so ``pdf``, ``logpdf`` and ``score`` are those of the continuous curve through
+    the sorted draws at levels (i - 1/2) / k, whose normal score is linear between and outside
+    them. Recalibrated samples are continuous. A row whose draws are all equal has no width, and
+    its score is in billionths of the value: use `Point` for such forecasts.
 
     Parameters
     ----------
@@ -35,6 +36,9 @@ class Samples(Distribution):
     >>> F.crps(0.0), F.crps(2.0)
     (array([0.25]), array([1.25]))
     """
+
+    _kind: ClassVar[str] = "samples"
+    _discrete: ClassVar[bool] = True
 
     draws: FloatArray
 
@@ -55,7 +59,7 @@ class Samples(Distribution):
         k = self.draws.shape[1]
         if k < 2:
             raise ValueError(
-                "draws has 1 column; expected at least 2, because one draw says nothing of the "
+                "draws has 1 column; expected at least 2, because one draw says nothing about the "
                 "spread. Use Point for a single value."
             )
         nodes = np.asarray(ndtri((np.arange(k) + 0.5) / k))
@@ -64,23 +68,29 @@ class Samples(Distribution):
     def _continuous(self) -> Distribution:
         return self._curve
 
-    def _count(self, y: FloatArray, *, strict: bool = False) -> Rows:
-        """Number of draws at or below y, or below y if strict."""
-        rows = RecalibratedQuantiles(self.draws, np.empty(0), NormalLaw())
-        return rows._locate(y, strict=strict) + 1
+    @property
+    def _draw_count(self) -> int:
+        return self.draws.shape[1]
 
     def _cdf(self, y: FloatArray) -> FloatArray:
-        return self._count(y) / self.draws.shape[1]
+        return count_in_rows(self.draws, y) / self.draws.shape[1]
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return self._count(y, strict=True) / self.draws.shape[1]
+        return count_in_rows(self.draws, y, strict=True) / self.draws.shape[1]
+
+    def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # The outcome and the k draws are exchangeable if the forecast is calibrated, so the
+        # rank of the outcome among all k + 1 is uniform.
+        k = self.draws.shape[1]
+        return self._cdf_left(y) * k / (k + 1), (cdf * k + 1.0) / (k + 1)
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return self._curve._logpdf(y)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         k = self.draws.shape[1]
-        # Smallest draw with CDF >= q; q k is rounded up, but not for a rounding error in it.
+        # Smallest draw with CDF >= q: q k is rounded up, unless it exceeds an integer by a
+        # rounding error only.
         j = np.clip(np.ceil(np.round(q * k, 9)).astype(np.intp) - 1, 0, k - 1)
         if j.shape[0] == 1:
             return self.draws[:, j[0]]
@@ -96,12 +106,12 @@ class Samples(Distribution):
         return self._mean_distance(y) - self._spread() / self.draws.shape[1] ** 2
 
     def _mean_distance(self, y: FloatArray) -> FloatArray:
-        """Mean |draw - y|: the draws below y and above it, from sums up to each draw."""
+        """Mean |draw - y|, from cumulative sums of the draws below and above y."""
         n, k = self.draws.shape
         centre = self._mean()[:, None]
         sums = np.zeros((n, k + 1))
         np.cumsum(self.draws - centre, axis=1, out=sums[:, 1:])
-        count = self._count(y)
+        count = count_in_rows(self.draws, y)
         below = np.take_along_axis(sums, count, axis=1)
         return (y - centre) * (2.0 * count / k - 1.0) + (sums[:, -1:] - 2.0 * below) / k
 
@@ -111,12 +121,15 @@ class Samples(Distribution):
         centred = self.draws - self._mean()[:, None]
         return (centred @ (2.0 * np.arange(k) - (k - 1.0)))[:, None]
 
+    def _expected_distance(self) -> FloatArray:
+        return 2.0 * self._spread()[:, 0] / self.draws.shape[1] ** 2
+
     def crps_fair(self, y: ArrayLike) -> FloatArray:
         """CRPS without the penalty for having few draws.
 
-        ``crps`` scores the draws as they are. This one estimates, without bias, the score
-        of the distribution that they were drawn from: pairs are averaged over k (k - 1)
-        instead of k^2 (Ferro, 2014, doi:10.1002/qj.2270).
+        ``crps`` is the score of the draws themselves. This is an unbiased estimate of the
+        score of the distribution that they were drawn from: the sum over pairs is divided by
+        k (k - 1) instead of k^2 (Ferro, 2014, doi:10.1002/qj.2270).
 
         Examples
         --------
@@ -129,7 +142,7 @@ class Samples(Distribution):
     def _crps_fair(self, y: FloatArray) -> FloatArray:
         k = self.draws.shape[1]
         if k < 2:
-            raise ValueError("draws has 1 column; the fair CRPS needs at least 2 draws a row.")
+            raise ValueError("draws has 1 column; the fair CRPS needs at least 2 draws per row.")
         return self._mean_distance(y) - self._spread() / (k * (k - 1.0))
 
     def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
-from trueline.laws import ScoreLaw
+from trueline.laws import Law, ScoreLaw
 
 
 class Stacked(Distribution):
-    """Forecasts of different kinds or laws, put together row by row.
+    """Forecasts of different kinds or laws, combined row by row.
 
     Parameters
     ----------
     parts : sequence of Distribution
     rows : sequence of integer arrays
-        The row numbers that each part fills; together they are 0 to n - 1.
+        The row numbers that each part fills; together these are 0 to n - 1.
 
     Examples
     --------
@@ -29,6 +30,8 @@ class Stacked(Distribution):
     array([0., 1., 2.])
     """
 
+    _kind: ClassVar[str] = "several kinds"
+
     def __init__(self, parts: Sequence[Distribution], rows: Sequence[Rows]) -> None:
         self.parts = list(parts)
         self.rows = list(rows)
@@ -38,7 +41,7 @@ class Stacked(Distribution):
                 f"parts have scores of different kinds ({', '.join(sorted(kinds))}); "
                 f"expected one kind."
             )
-        self.score_kind = kinds.pop()  # type: ignore[misc]  # the parts' own
+        self.score_kind = kinds.pop()  # type: ignore[misc]  # that of the parts
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -56,63 +59,81 @@ class Stacked(Distribution):
         parts = [self.parts[i]._take(place[rows[w]]) for i, w in zip(used, where, strict=True)]
         return Stacked(parts, where)
 
+    def _parts(self) -> list[tuple[Distribution, Rows]]:
+        return list(zip(self.parts, self.rows, strict=True))
+
     @property
     def _supported(self) -> tuple[float, float]:
         lows, highs = zip(*(part._supported for part in self.parts), strict=True)
         return max(lows), min(highs)
 
-    def _gather(
-        self, call: Callable[[Distribution, FloatArray], FloatArray], a: FloatArray
-    ) -> FloatArray:
+    def _has_atoms(self) -> bool:
+        return any(part._has_atoms() for part in self.parts)
+
+    def _gather(self, name: str, a: FloatArray) -> FloatArray:
+        """Call a method of each part on its rows of an array, (n, k) or (1, k)."""
         out = np.empty((len(self), a.shape[1]))
-        for part, r in zip(self.parts, self.rows, strict=True):
-            out[r] = call(part, a if a.shape[0] == 1 else a[r])
+        for part, rows in self._parts():
+            out[rows] = getattr(part, name)(a if a.shape[0] == 1 else a[rows])
+        return out
+
+    def _gather_rows(self, name: str) -> FloatArray:
+        """Call a method of each part that returns one number per row."""
+        out = np.empty(len(self))
+        for part, rows in self._parts():
+            out[rows] = getattr(part, name)()
         return out
 
     def _cdf(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._cdf(a), y)
+        return self._gather("_cdf", y)
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._cdf_left(a), y)
+        return self._gather("_cdf_left", y)
 
     def _sf(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._sf(a), y)
+        return self._gather("_sf", y)
 
     def _logcdf(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._logcdf(a), y)
+        return self._gather("_logcdf", y)
 
     def _logsf(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._logsf(a), y)
+        return self._gather("_logsf", y)
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._logpdf(a), y)
+        return self._gather("_logpdf", y)
 
     def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._ppf(a), q)
+        return self._gather("_ppf", q)
 
     def _crps(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._crps(a), y)
+        return self._gather("_crps", y)
 
     def _score(self, y: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._score(a), y)
+        return self._gather("_score", y)
 
     def _unscore(self, s: FloatArray) -> FloatArray:
-        return self._gather(lambda part, a: part._unscore(a), s)
+        return self._gather("_unscore", s)
 
     def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray:
         out = np.empty((len(self), y.shape[1]))
-        for part, r in zip(self.parts, self.rows, strict=True):
-            out[r] = part._log_slope(y if y.shape[0] == 1 else y[r], s[r])
+        for part, rows in self._parts():
+            out[rows] = part._log_slope(y if y.shape[0] == 1 else y[rows], s[rows])
         return out
 
     def _mean(self) -> FloatArray:
-        return self._gather(lambda part, _: part._mean()[:, None], np.empty((1, 1)))[:, 0]
+        return self._gather_rows("_mean")
 
     def _var(self) -> FloatArray:
-        return self._gather(lambda part, _: part._var()[:, None], np.empty((1, 1)))[:, 0]
+        return self._gather_rows("_var")
+
+    def _expected_distance(self) -> FloatArray:
+        return self._gather_rows("_expected_distance")
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return Stacked([part._recalibrate(law) for part in self.parts], self.rows)
 
     def _continuous(self) -> Distribution:
         return Stacked([part._continuous() for part in self.parts], self.rows)
+
+    def _learned_laws(self) -> list[Law]:
+        return [law for part in self.parts for law in part._learned_laws()]

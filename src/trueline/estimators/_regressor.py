@@ -542,18 +542,18 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         return framed(values, f"quantile {levels!r}", levels, X, container_of(self))
 
     def _warn_if_folds_are_small(self, dist: Distribution, tail: float) -> None:
-        # A mixture has no calibration rows of its own; each of its parts has those of a fold.
-        if isinstance(dist, Mixture):
-            supported = [part._supported for part in dist.components]
-            least = max(max(low, 1.0 - high) for low, high in supported)
-            if tail < least * (1.0 - 1e-9):
-                warnings.warn(
-                    f"levels {tail:.6g} to {1.0 - tail:.6g} were asked for, but the smallest fold "
-                    f"supports {least:.6g} to {1.0 - least:.6g}: quantiles beyond are read off the "
-                    f"extrapolated tails. Use ensemble=False, fewer folds, or more rows.",
-                    CalibrationWarning,
-                    stacklevel=3,
-                )
+        # A mixture has no calibration rows of its own; each component has those of a fold. Other
+        # forecasts give this warning themselves.
+        low, high = dist._component_support
+        least = max(low, 1.0 - high)
+        if (low, high) != dist._supported and tail < least * (1.0 - 1e-9):
+            warnings.warn(
+                f"levels {tail:.6g} to {1.0 - tail:.6g} were asked for, but the smallest fold "
+                f"supports {least:.6g} to {1.0 - least:.6g}: quantiles beyond are read off the "
+                f"extrapolated tails. Use ensemble=False, fewer folds, or more rows.",
+                CalibrationWarning,
+                stacklevel=3,
+            )
 
     def score(
         self,

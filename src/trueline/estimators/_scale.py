@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import (
     Distribution,
-    Laplace,
-    LocationScale,
-    Logistic,
     Normal,
-    Point,
-    StudentT,
 )
 from trueline.estimators._checks import learns
 from trueline.recalibration import Isotonic
@@ -156,7 +151,7 @@ def learn_scale(
             f"scale_estimator is {scale_estimator!r}; expected 'auto', a regressor with fit and "
             f"predict, or None."
         )
-    error = np.abs(y - _centre(dist))
+    error = np.abs(y - dist._centre())
     usual = float(np.average(error, weights=sample_weight))
     rng = generator(random_state)
     if not automatic:
@@ -164,10 +159,10 @@ def learn_scale(
             return Scale("own", {}), dist
         return _by_regressor(scale_estimator, X, dist, error, usual, sample_weight, rng)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
-    if not isinstance(dist, LocationScale) or usual == 0.0 or rows < _FEWEST_ROWS:
+    if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
         return Scale("own", {}), dist
     candidates: dict[str, tuple[Scale, Distribution]] = {}
-    if isinstance(dist, Point):
+    if not dist._has_spread:
         candidates["constant"] = Scale("own", {}), dist
     else:
         constant = Scale("constant", {}, usual)
@@ -197,12 +192,12 @@ def learn_scale_once(
     scale, honest = learn_scale(scale_estimator, X, y, once, sample_weight, random_state)
     if once is dist:
         return scale, honest
-    return scale, dist if scale.kind == "own" else _rescaled(dist, _width(honest)[which])
+    return scale, dist if scale.kind == "own" else _rescaled(dist, honest._width()[which])
 
 
 def _by_forest(
     X: Any,
-    dist: LocationScale,
+    dist: Distribution,
     error: FloatArray,
     usual: float,
     w: FloatArray | None,
@@ -297,32 +292,17 @@ def _is_table(X: Any) -> bool:
     return True
 
 
-def _centre(dist: Distribution) -> FloatArray:
-    return dist.loc if isinstance(dist, LocationScale) else dist.mean()
-
-
 def _features(X: Any, dist: Distribution) -> FloatArray:
     """X, unless None, beside the prediction and the forecast's own scale, if it has one."""
     columns = [] if X is None else [as_features(X)]
-    columns.append(_centre(dist)[:, None])
-    if not isinstance(dist, Point):
-        columns.append(_width(dist)[:, None])
+    columns.append(dist._centre()[:, None])
+    if dist._has_spread:
+        columns.append(dist._width()[:, None])
     return np.hstack(columns)
-
-
-def _width(dist: Distribution) -> FloatArray:
-    return dist.scale if isinstance(dist, LocationScale) else dist.std()
 
 
 def _rescaled(dist: Distribution, width: FloatArray) -> Distribution:
     """Return the forecasts with the same centre and another width."""
-    match dist:
-        case StudentT():
-            return StudentT(dist.loc, width, dist.df)
-        case Laplace():
-            return Laplace(dist.loc, width)
-        case Logistic():
-            return Logistic(dist.loc, width)
-        case _:
-            # A Point has no law of its own; the map will give it the one that errors have.
-            return Normal(_centre(dist), width)
+    rescaled = dist._with(dist._centre(), width)
+    # A Point has no law of its own; the map will give it that of the errors.
+    return Normal(dist._centre(), width) if rescaled is None else rescaled

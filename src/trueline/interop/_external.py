@@ -79,10 +79,6 @@ class External(Distribution):
             vars(taken)["_ends"] = _Ends(*(end[rows] for end in self._ends))
         return taken
 
-    def _isf(self, q: FloatArray) -> FloatArray:
-        """Value that is exceeded with probability q."""
-        return self._ppf(1.0 - q)
-
     @cached_property
     def _ends(self) -> _Ends:
         tail = np.array([[float(ndtr(-self._reach))]])
@@ -256,6 +252,8 @@ NEW_NAMES = {"ppf": "icdf", "isf": "iccdf", "sf": "ccdf", "logsf": "logccdf", "v
 class ScipyForecast(External):
     """A family of ``scipy.stats``, with a parameter array of shape (n, 1) each."""
 
+    _kind: ClassVar[str] = "from scipy"
+
     def __init__(
         self,
         family: Callable[..., Any],
@@ -312,6 +310,8 @@ class ScipyForecast(External):
 
 class TorchForecast(External):
     """A family of ``torch.distributions``, with a float64 tensor of shape (n, 1) each."""
+
+    _kind: ClassVar[str] = "from torch"
 
     # 1 - CDF is all there is of the upper tail: beyond 6 it has fewer than seven digits.
     _reach: ClassVar[float] = 6.0
@@ -390,6 +390,8 @@ class TorchForecast(External):
 
 class SkproForecast(External):
     """A distribution of skpro with one column."""
+
+    _kind: ClassVar[str] = "from skpro"
 
     _reach: ClassVar[float] = 6.0  # as for torch
 

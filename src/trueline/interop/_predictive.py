@@ -162,7 +162,7 @@ def _of_transformed_target(model: Any, X: Any, readers: Sequence[Reader] | None)
     regressor, rows = _innermost(model.regressor_, X)
     inner = predictive(regressor, rows, readers)
     # A spread that is not that of the outcomes is worth less than a width learned in the unit of y.
-    if isinstance(inner, Point) or _doubts_the_mean(regressor):
+    if not inner._has_spread or _doubts_the_mean(regressor):
         return Point(point_prediction(model, X))
     levels = inner.levels if isinstance(inner, Quantiles) else np.array(LEVELS)
     values = inner.ppf(levels)

@@ -11,7 +11,6 @@ from skpro.distributions.base import BaseDistribution
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Quantiles, Samples
-from trueline.interop._spread import expected_distance, measure_type
 from trueline.interop._trailing import quantiles_at, values_at
 
 
@@ -57,7 +56,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
     def __init__(self, forecast: Distribution, index: Any = None, columns: Any = None) -> None:
         self.forecast = forecast
         super().__init__(index=index, columns=columns)
-        self.set_tags(**{"distr:measuretype": measure_type(forecast)})
+        self.set_tags(**{"distr:measuretype": _measure_type(forecast)})
 
     def _init_shape_bc(self, index: Any = None, columns: Any = None) -> None:
         n = len(self.forecast)
@@ -135,12 +134,12 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
         return self._out(self.forecast.var())
 
     def _energy_self(self) -> FloatArray:
-        return self._energy(expected_distance(self.forecast))
+        return self._energy(self.forecast._expected_distance())
 
     def _energy_x(self, x: Any) -> FloatArray:
         # CRPS(F, x) = E|X - x| - E|X - X'| / 2, and the CRPS is what the forecast knows exactly.
         own = self.forecast.crps(self._in(x))
-        return self._energy(own + 0.5 * expected_distance(self.forecast))
+        return self._energy(own + 0.5 * self.forecast._expected_distance())
 
     def _energy(self, rows: FloatArray) -> FloatArray:
         return rows if self._shape else rows.reshape(())
@@ -199,3 +198,10 @@ def labels(given: Any, n: int, name: str) -> pd.Index:
             f"{name} holds {len(index)} labels but {what}; expected {n}, one for each."
         )
     return index
+
+
+def _measure_type(forecast: Distribution) -> str:
+    """Return what skpro calls a forecast: continuous, discrete or mixed."""
+    if forecast._discrete:
+        return "discrete"
+    return "mixed" if forecast._has_atoms() else "continuous"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, logit, ndtri
+from scipy.special import expit, log_expit, logit
 
 from trueline._validation import FloatArray, Rows
-from trueline.distributions import Distribution, LocationScale, Mixture, StudentT
+from trueline.distributions import Distribution
 from trueline.interop._external import External
 
 
@@ -69,14 +69,13 @@ SOFTPLUS = Map(
 
 def affine(base: Distribution, loc: FloatArray, scale: FloatArray) -> Distribution:
     """Return loc + scale * Y, with loc and scale (n, 1) and scale other than 0."""
-    if not isinstance(base, LocationScale):
-        return transformed(base, AFFINE, (loc, scale), scale > 0)
-    # Their laws are symmetric, so that a change of sign is one of the centre only.
-    centre, width = loc[:, 0] + scale[:, 0] * base.loc, np.abs(scale[:, 0]) * base.scale
-    more = (base.df,) if isinstance(base, StudentT) else ()
-    make: Any = type(base)
-    rows: Distribution = make(centre, width, *more)
-    return rows
+    if base._affine_score:
+        # The families are symmetric, so that a change of sign changes the centre only.
+        centre, width = scale[:, 0] * base._centre(), np.abs(scale[:, 0]) * base._width()
+        family = base._with(loc[:, 0] + centre, width)
+        if family is not None:
+            return family
+    return transformed(base, AFFINE, (loc, scale), scale > 0)
 
 
 def transformed(
@@ -104,6 +103,8 @@ class Transformed(External):
     Mean and variance are integrated over the score, and NaN where the tails beyond the last
     panel may still count.
     """
+
+    _kind: ClassVar[str] = "transformed"
 
     def __init__(
         self,
@@ -139,10 +140,14 @@ class Transformed(External):
     def _either(self, rising: str, falling: str, x: FloatArray) -> FloatArray:
         """One method of the base in rows where the function rises, another where it falls."""
         if self.rising.all():
-            return _ask(self.base, rising, x)
+            return self._ask(rising, x)
         if not self.rising.any():
-            return _ask(self.base, falling, x)
-        return np.where(self.rising, _ask(self.base, rising, x), _ask(self.base, falling, x))
+            return self._ask(falling, x)
+        return np.where(self.rising, self._ask(rising, x), self._ask(falling, x))
+
+    def _ask(self, name: str, x: FloatArray) -> FloatArray:
+        answer: FloatArray = getattr(self.base, name)(x)
+        return answer
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return self._either("_cdf", "_sf", self._inverse(y))
@@ -179,14 +184,3 @@ class Transformed(External):
             return self.base._var() * self.parameters[1][:, 0] ** 2
         mean = self._mean()[:, None]
         return self._integrate(lambda y, rows: (y - mean[rows]) ** 2)
-
-
-def _ask(base: Distribution, name: str, x: FloatArray) -> FloatArray:
-    if name != "_isf" or isinstance(base, External):
-        answer: FloatArray = getattr(base, name)(x)
-        return answer
-    if isinstance(base, LocationScale):
-        return 2.0 * base.loc[:, None] - base._ppf(x)  # symmetric, every one of them
-    if isinstance(base, Mixture):
-        return base._solve(-np.asarray(ndtri(x)), base._excess)
-    return base._ppf(1.0 - x)

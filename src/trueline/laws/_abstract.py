@@ -22,16 +22,20 @@ class Law(ABC):
         E|Z - z| - E|Z - Z'| / 2 = 2 integral(z) - z + mean - dispersion.
     """
 
-    #: Levels that data stand behind; a quantile outside is an extrapolation.
+    #: Levels that the calibration rows support; a quantile outside is an extrapolation.
     supported: tuple[float, float] = (0.0, 1.0)
+    #: Whether Z and -Z have the same law.
+    symmetric: bool = False
+    #: Whether the density is continuous.
+    smooth: bool = True
 
     @abstractmethod
     def cdf(self, z: FloatArray) -> FloatArray:
         """P(Z <= z)."""
 
     @property
-    def has_steps(self) -> bool:
-        """Whether P(Y < y) may differ from P(Y <= y)."""
+    def has_atoms(self) -> bool:
+        """Whether some value has a positive probability."""
         return type(self).cdf_left is not Law.cdf_left
 
     def cdf_left(self, z: FloatArray) -> FloatArray:

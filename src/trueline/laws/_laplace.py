@@ -15,6 +15,8 @@ _LOG_2 = math.log(2.0)
 class LaplaceLaw(Law):
     """Density exp(-|z|) / 2."""
 
+    symmetric = True
+
     def cdf(self, z: FloatArray) -> FloatArray:
         half = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, half, 1.0 - half)

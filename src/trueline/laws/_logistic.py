@@ -12,6 +12,8 @@ from trueline.laws._abstract import Law
 class LogisticLaw(Law):
     """R(z) = 1 / (1 + exp(-z))."""
 
+    symmetric = True
+
     def cdf(self, z: FloatArray) -> FloatArray:
         return expit(z)
 

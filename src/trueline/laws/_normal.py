@@ -26,6 +26,7 @@ class NormalLaw(ScoreLaw):
     def __init__(self, shift: float = 0.0, scale: float = 1.0) -> None:
         self.shift = shift
         self.scale = scale
+        self.symmetric = shift == 0.0
 
     def _standard(self, z: FloatArray) -> FloatArray:
         # The standard law is every Normal forecast's: spare it two passes.

@@ -33,8 +33,10 @@ class PiecewiseLaw(ScoreLaw):
         Laws of the excess below the first and above the last knot. The tail masses are
         ``left[0]`` and ``1 - right[-1]``.
 
-    The density is that of the continuous part: an atom has none.
+    The density is that of the continuous part; an atom has none.
     """
+
+    smooth = False
 
     def __init__(
         self, knots: FloatArray, left: FloatArray, right: FloatArray, tails: tuple[Tail, Tail]
@@ -88,7 +90,7 @@ class PiecewiseLaw(ScoreLaw):
         return p
 
     @property
-    def has_steps(self) -> bool:
+    def has_atoms(self) -> bool:
         return self.left is not self.right
 
     @in_sorted_blocks

@@ -11,6 +11,9 @@ from trueline.laws._abstract import Law
 class PointLaw(Law):
     """Z = 0. The density is infinite there and zero elsewhere."""
 
+    symmetric = True
+    smooth = False
+
     def cdf(self, z: FloatArray) -> FloatArray:
         return np.where(z >= 0, 1.0, 0.0)
 

@@ -20,7 +20,9 @@ _LOG_HUGE = np.log(np.finfo(np.float64).max)
 
 
 class StudentTLaw(Law):
-    """Student's t with `df` degrees of freedom: a scalar, or (n, 1) for one a row."""
+    """Student's t with `df` degrees of freedom: a scalar, or (n, 1) for one per row."""
+
+    symmetric = True
 
     def __init__(self, df: FloatArray) -> None:
         self.df = df

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, same_length, vector, weights
-from trueline.distributions import Distribution, Samples
+from trueline.distributions import Distribution
 
 
 def check_forecast(dist: object) -> Distribution:
@@ -30,8 +30,7 @@ def check_rows(
         )
     forecast = check_forecast(dist)
     outcomes = vector(y, "y")
-    draws = forecast.draws if isinstance(forecast, Samples) else None
-    same_length(len(forecast), outcomes, "y", "the forecast", draws)
+    same_length(len(forecast), outcomes, "y", "the forecast", forecast._draw_count)
     return outcomes, forecast, weights(sample_weight, outcomes.size)
 
 

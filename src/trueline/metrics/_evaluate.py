@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, RandomState, generator, level
-from trueline.distributions import Distribution, Stacked
+from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, check_row_count, error_of, floor_of
 from trueline.metrics._edge import check_rows
 from trueline.metrics._intervals import miss_rows, penalty
@@ -216,10 +216,10 @@ def one_pass(
     bit where the first holds whole blocks. ``look`` is shown the scores of each block.
     """
     # One piece of memory: the allocator keeps it from call to call more readily than four.
-    pit, variance, squared_error, *more = np.empty((4 if dist._has_steps else 3, y.size))
+    pit, variance, squared_error, *more = np.empty((4 if dist._may_have_atoms else 3, y.size))
     uniform = more[0] if more else None
     sums = []
-    for block, part in _blocks(dist, _STACK if isinstance(dist, Stacked) else _BLOCK):
+    for block, part in _blocks(dist, _STACK if dist._parts() else _BLOCK):
         outcomes = y[block]
         found = _scores(outcomes, part, coverage)
         pit[block] = found.pop("pit")
@@ -294,13 +294,13 @@ def conclude(
 
 def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, FloatArray]:
     """Return what is averaged, row by row, and with it what is sorted for."""
-    if isinstance(dist, Stacked):
-        return _scores_by_part(y, dist, coverage)
+    if parts := dist._parts():
+        return _scores_by_part(y, parts, coverage)
     tail = 0.5 * (1.0 - coverage)
     lower, upper = dist._quantiles(np.array(tail)), dist._quantiles(np.array(1.0 - tail))
     miss = miss_rows(y, lower, upper)
     with np.errstate(over="ignore"):
-        pit, crps, log_density = (rows[:, 0] for rows in dist._judge(y[:, None]))
+        pit, crps, log_density = (rows[:, 0] for rows in dist._cdf_crps_logpdf(y[:, None]))
     return {
         "pit": above_zero(pit, y, dist),
         "variance": variance_rows(dist),
@@ -314,10 +314,12 @@ def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, Flo
     }
 
 
-def _scores_by_part(y: FloatArray, dist: Stacked, coverage: float) -> dict[str, FloatArray]:
+def _scores_by_part(
+    y: FloatArray, parts: list[tuple[Distribution, NDArray[np.intp]]], coverage: float
+) -> dict[str, FloatArray]:
     """Return the same of rows from several forecasts, one forecast after the other."""
     found: dict[str, FloatArray] = {}
-    for part, rows in zip(dist.parts, dist.rows, strict=True):
+    for part, rows in parts:
         for block, piece in _blocks(part, _BLOCK):
             scores = _scores(y[rows[block]], piece, coverage)
             found = found or {name: np.empty(y.size) for name in scores}

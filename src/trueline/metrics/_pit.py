@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator
-from trueline.distributions import Distribution, Samples
+from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 
 _SMALLEST = np.nextafter(0.0, 1.0)
@@ -54,7 +54,7 @@ def pit(
     y, dist, _ = check_rows(y, dist)
     rng = generator(random_state)
     u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if randomized and dist._has_steps else u
+    return spread(*pit_bounds(y, dist, u), rng) if randomized and dist._may_have_atoms else u
 
 
 def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
@@ -74,11 +74,8 @@ def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
 
 def pit_bounds(y: FloatArray, dist: Distribution, u: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lower and upper end of the step that each outcome takes up, from its F(y)."""
-    left = dist._cdf_left(y[:, None])[:, 0]
-    if isinstance(dist, Samples):
-        k = dist.draws.shape[1]
-        return left * k / (k + 1), (u * k + 1.0) / (k + 1)
-    return left, u
+    lower, upper = dist._pit_bounds(y[:, None], u[:, None])
+    return lower[:, 0], upper[:, 0]
 
 
 def spread(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> FloatArray:

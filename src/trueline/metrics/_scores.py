@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, levels as check_levels
-from trueline.distributions import Distribution, LocationScale
+from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import mean, size, total
 
@@ -210,10 +210,9 @@ def pinball_loss(
     if p.ndim == 0:
         return mean(pinball_rows(y, dist.ppf(p), p), w)
     dist._take(np.zeros(1, dtype=np.intp)).ppf(p)  # warns where a level lacks support
-    if isinstance(dist, LocationScale):
-        z = dist.law.ppf(p[None, :])
-        if z.shape[0] == 1:
-            return _pinball_means(y, dist, p, z[0], w)
+    z = dist._common_scores(p[None, :])
+    if z is not None:
+        return _pinball_means(y, dist, p, z[0], w)
     return _pinball_means_in_blocks(y, dist, p, w)
 
 
@@ -224,7 +223,7 @@ def pinball_rows(y: FloatArray, quantile: FloatArray, p: FloatArray) -> FloatArr
 
 
 def _pinball_means(
-    y: FloatArray, dist: LocationScale, p: FloatArray, z: FloatArray, w: FloatArray | None
+    y: FloatArray, dist: Distribution, p: FloatArray, z: FloatArray, w: FloatArray | None
 ) -> FloatArray:
     """Mean loss at m levels whose quantiles are loc + scale * z.
 
@@ -234,7 +233,7 @@ def _pinball_means(
     t = dist._score(y[:, None])[:, 0]
     order = np.argsort(t)
     t = t[order]
-    scale = dist.scale[order]
+    scale = dist._width()[order]
     if w is not None:
         scale *= w[order]
     count = np.searchsorted(t, z, side="right")

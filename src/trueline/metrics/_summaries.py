@@ -231,7 +231,7 @@ def pit_difference(
 def _uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
     """PIT values that are uniform if the forecast is calibrated, steps or not."""
     u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if dist._has_steps else u
+    return spread(*pit_bounds(y, dist, u), rng) if dist._may_have_atoms else u
 
 
 def _inside(values: FloatArray, lower: FloatArray, upper: FloatArray, n_effective: float) -> bool:

@@ -86,7 +86,7 @@ def calibration_test(
     rng = generator(random_state)
     u = pit_rows(y, dist)
     method = "Kolmogorov-Smirnov"
-    if dist._has_steps:
+    if dist._may_have_atoms:
         u = spread(*pit_bounds(y, dist, u), rng)
         method += " on the randomised PIT"
     if w is not None:

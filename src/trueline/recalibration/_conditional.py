@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
-from trueline.distributions import Distribution, LocationScale, Quantiles
+from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator, check_kind
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import (
@@ -310,12 +310,6 @@ def _features(X: ArrayLike | None, dist: Distribution) -> FloatArray:
     a = as_features(X)
     if len(a) != len(dist):
         raise ValueError(f"X has {len(a)} rows but dist has {len(dist)}; expected the same number.")
-    if isinstance(dist, LocationScale):
-        # The law is common to all rows, and its moments may be infinite.
-        centre, spread = dist.loc, dist.scale
-    else:
-        centre, spread = dist.mean(), dist.std()
     with np.errstate(divide="ignore"):
-        log_spread = np.log(spread)
-    told = np.column_stack([centre, log_spread])
-    return np.hstack([a, np.nan_to_num(told, posinf=1e30, neginf=-1e30)])
+        own = np.column_stack([dist._centre(), np.log(dist._width())])
+    return np.hstack([a, np.nan_to_num(own, posinf=1e30, neginf=-1e30)])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, check_finite, same_length, vector, weights
-from trueline.distributions import Distribution, Samples
+from trueline.distributions import Distribution
 
 # Exceedances from which a tail is estimated: the root of the sample size, within these.
 _FEWEST_EXCEEDANCES = 5
@@ -236,8 +236,7 @@ def score_rows(
             f"Convert it with trueline.as_distribution(dist)."
         )
     outcome = vector(y, "y", finite=False)
-    draws = dist.draws if isinstance(dist, Samples) else None
-    same_length(len(dist), outcome, "y", "dist", draws)
+    same_length(len(dist), outcome, "y", "dist", dist._draw_count)
     w = weights(sample_weight, len(dist))
     # What overflows is found, and explained, once the scores are sorted.
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, RandomState, generator
-from trueline.distributions import Normal, Point, Samples
+from trueline.distributions import Normal, Samples
 from trueline.estimators._crossfit import Forecaster
 from trueline.interop._predictive import current_readers
 from trueline.series._dates import Dates
@@ -277,7 +277,7 @@ def _sampler(model: Any, n_paths: int, random_state: RandomState) -> Draw:
 
     def sample(X: FloatArray) -> FloatArray:
         F = forecast(model, X.reshape(-1, X.shape[-1]))
-        if isinstance(F, Point):
+        if not F._has_spread:
             raise TypeError(
                 f"{type(model).__name__} gives point forecasts, and all paths would be one; "
                 f"expected a model with a spread. Wrap it: trueline.CalibratedRegressor(model, "

@@ -12,7 +12,6 @@ from trueline._validation import FloatArray, as_float
 from trueline.distributions import (
     Distribution,
     Laplace,
-    LocationScale,
     Logistic,
     Mixture,
     Normal,
@@ -120,7 +119,7 @@ def _from_object(obj: Any) -> Distribution:
         }
         if name == "ShiftedScaledDistribution":
             inner = _from_object(obj._dist)
-            if isinstance(inner, LocationScale):
+            if inner._affine_score:
                 stretched = inner._take(np.zeros(rows, np.intp)) if len(inner) < rows else inner
                 loc = parameters.get("loc", np.zeros((rows, 1)))
                 return affine(stretched, loc, parameters.get("scale", np.ones((rows, 1))))
