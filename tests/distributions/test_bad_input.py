@@ -133,8 +133,8 @@ CASES = [
         lambda: tl.StudentT(0.0, 1.0, 0.0),
         ValueError,
         (
-            "df[0] is 0.0; expected numbers above 0 (1 of 1 is not). Many degrees of freedom "
-            "make a Normal; few make heavy tails."
+            "df[0] is 0.0; expected numbers above 0 (1 of 1 is not). Use Normal for many "
+            "degrees of freedom; few give heavy tails."
         ),
     ),
     (
@@ -170,14 +170,14 @@ CASES = [
         lambda: tl.Samples([[1.0]]).score(1.0),
         ValueError,
         (
-            "draws has 1 column; expected at least 2, because one draw says nothing of the "
+            "draws has 1 column; expected at least 2, because one draw says nothing about the "
             "spread. Use Point for a single value."
         ),
     ),
     (
         lambda: tl.Samples([[1.0]]).crps_fair(1.0),
         ValueError,
-        "draws has 1 column; the fair CRPS needs at least 2 draws a row.",
+        "draws has 1 column; the fair CRPS needs at least 2 draws per row.",
     ),
     (
         lambda: tl.Quantiles([0.5, 0.1], [[1.0, 2.0]]),
@@ -209,14 +209,14 @@ CASES = [
         lambda: tl.Quantiles([0.5], [[1.0]]),
         ValueError,
         (
-            "levels holds 1 level; expected at least 2, because one quantile says nothing of "
+            "levels holds 1 level; expected at least 2, because one quantile says nothing about "
             "the spread. Use Point for a single value."
         ),
     ),
     (
         lambda: tl.Quantiles([0.1, 0.9], [[1.0, 2.0, 3.0]]),
         ValueError,
-        "values has 3 columns but levels has 2; expected one column a level.",
+        "values has 3 columns but levels has 2; expected one column per level.",
     ),
     (
         lambda: tl.Mixture([]),
@@ -255,22 +255,22 @@ CASES = [
     (
         lambda: tl.Mixture([TWO, TWO], weights=[1.0]),
         ValueError,
-        "weights has shape (1,); expected (2,) or (2, 2), one a component.",
+        "weights has shape (1,); expected (2,) or (2, 2), one per component.",
     ),
     (
         lambda: tl.Mixture([tl.Point([0.0]), tl.Point([1.0])]).score(0.5),
         TypeError,
         (
-            "a Point forecast has no spread, so a mixture that holds one has no score. Give "
-            "the members as Samples, one draw a member, or give each a spread."
+            "a Point forecast has no spread, so a mixture that contains one has no score. Pass "
+            "the members as Samples, one draw per member, or give each a spread."
         ),
     ),
     (
         lambda: TWO.cdf([1.0, 2.0, 3.0]),
         ValueError,
         (
-            "y has 3 values but the forecast has 2 rows; expected one value a row. For "
-            "several values a row pass shape (2, k) or (1, k): y[None, :]."
+            "y has 3 values but the forecast has 2 rows; expected one value per row. For "
+            "several values per row pass shape (2, k) or (1, k): y[None, :]."
         ),
     ),
     (
@@ -290,8 +290,8 @@ CASES = [
         lambda: TWO.cdf([]),
         ValueError,
         (
-            "y has 0 values but the forecast has 2 rows; expected one value a row. For "
-            "several values a row pass shape (2, k) or (1, k): y[None, :]."
+            "y has 0 values but the forecast has 2 rows; expected one value per row. For "
+            "several values per row pass shape (2, k) or (1, k): y[None, :]."
         ),
     ),
     (
