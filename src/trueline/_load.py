@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import os
 
-from trueline.recalibration import (
-    Auto,
-    BetaCalibration,
-    Grouped,
-    Isotonic,
-    Recalibrator,
-    Scaling,
-    Smooth,
-)
+from trueline.recalibration import BY_NAME, Recalibrator
 from trueline.recalibration._persistence import read
 from trueline.streams import Online
 
-_CLASSES: dict[str, type[Recalibrator]] = {
-    c.__name__: c for c in (Isotonic, Smooth, BetaCalibration, Scaling, Grouped, Auto, Online)
-}
+_STORED: list[type[Recalibrator]] = [*BY_NAME.values(), Online]
+_CLASSES = {c.__name__: c for c in _STORED if c.is_exportable}
 
 
 def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:

@@ -280,6 +280,12 @@ def weights(w: ArrayLike | None, n: int) -> FloatArray | None:
     return a
 
 
+def check_max_knots(max_knots: int) -> None:
+    """Raise unless it is an integer of at least 2."""
+    if not isinstance(max_knots, int | np.integer) or max_knots < 2:
+        raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
+
+
 def generator(random_state: RandomState) -> np.random.Generator:
     """Turn a seed, a Generator or None into a Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueline import recalibration
 from trueline._arrow import pyarrow
 from trueline._files import cannot_write, check_writable
 from trueline._load import load
@@ -33,8 +32,7 @@ from trueline.files._folder import is_file, open_source
 from trueline.files._sample import Sample, sample_source
 from trueline.files._source import Source, known_ending
 from trueline.files._transform import Transformer
-from trueline.recalibration import Auto, Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration import BY_NAME, Grouped, Recalibrator
 
 # What files of maps end in.
 _MAPS = (".json", ".bin")
@@ -133,8 +131,8 @@ def fit(
         raise cannot_write(out, error) from None
     rows = source.rows
     off = recalibrator.compression_error_
-    groups = recalibrator.groups_ if isinstance(recalibrator, Grouped) else None
-    best = repr(recalibrator.best_) if isinstance(recalibrator, Auto) else None
+    groups = recalibrator.groups_
+    best = None if recalibrator.best_ is recalibrator else repr(recalibrator.best_)
     if json:
         document = _about(file, rows, layout) | {
             "map": str(out),
@@ -286,7 +284,7 @@ def _half_and_half(
     half, rest = np.sort(order[: n // 2]), np.sort(order[n // 2 :])
     weight, groups = sample.weight, sample.groups
     recalibrator = _recalibrator(method, layout.group)
-    in_groups = isinstance(recalibrator, Grouped)
+    in_groups = recalibrator.needs_groups
     recalibrator.fit(
         sample.y[half],
         sample.dist[half],
@@ -377,23 +375,24 @@ def _load(map_file: Path) -> Recalibrator:
 
 def _recalibrator(method: str, group: str | None) -> Recalibrator:
     """Make a recalibrator from its name; with groups it is one a group."""
-    name = "BetaCalibration" if method == "beta" else method.capitalize()
-    made: Recalibrator = getattr(recalibration, name)()
-    if group is not None and isinstance(made, Pooled):
+    made = BY_NAME[method]()
+    if group is not None and made.learns_from_scores and not made.needs_groups:
         return Grouped(None if method == "isotonic" else made)
-    if group is None and isinstance(made, Grouped):
+    if group is None and made.needs_groups:
         raise FileError("--method grouped fits one map a group. Name their column with --group.")
     return made
 
 
 def _refuse_groups(recalibrator: Recalibrator, layout: Layout, map_file: Path) -> None:
-    if layout.group is not None and not isinstance(recalibrator, Grouped):
+    if layout.group is not None and not recalibrator.needs_groups:
         raise FileError(f"{map_file} was fitted without groups. Leave out --group.")
 
 
 def _warn_if_the_same_rows(recalibrator: Recalibrator | None, source: Source) -> None:
     """Rows that a map was fitted on say nothing of how it does on others."""
-    if isinstance(recalibrator, Pooled | Grouped) and recalibrator.scores_.total == source.rows:
+    if recalibrator is None or not recalibrator.is_exportable:
+        return
+    if recalibrator.n_fit() == source.rows:
         warn(
             f"the map was fitted on as many rows as {source.path} has. If they are the same, judge "
             f"it on others."
@@ -448,9 +447,7 @@ def _levels(given: list[str]) -> list[float]:
 
 def _scores(recalibrator: Recalibrator) -> int:
     """Number of scores that a map has of all rows; those of groups are the same once more."""
-    if not isinstance(recalibrator, Pooled | Grouped):
-        return 0
-    return len(recalibrator.scores_.values)
+    return len(recalibrator.scores_.values) if recalibrator.is_exportable else 0
 
 
 def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:

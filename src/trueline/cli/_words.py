@@ -11,8 +11,7 @@ from scipy.special import bdtr, bdtrc
 
 from trueline._messages import count
 from trueline.distributions import rows_needed
-from trueline.recalibration import Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration import Recalibrator
 
 if TYPE_CHECKING:
     from trueline.files import FileEvaluation, GroupEvaluation
@@ -78,17 +77,14 @@ def holds(result: Evaluation) -> str:
 
 def supported(recalibrator: Recalibrator, rows: int) -> str | None:
     """Say up to which coverage a map supports intervals, if that is less than 90%."""
-    if isinstance(recalibrator, Pooled):
-        low, high = recalibrator.law_.supported
-    elif isinstance(recalibrator, Grouped):
-        low, high = recalibrator._law(None).supported
-    else:
+    if not recalibrator.is_exportable:
         return None
+    low, high = recalibrator.law().supported
     most = 1.0 - 2.0 * max(low, 1.0 - high)
     fewest = rows_needed(0.5 * (1.0 - _USUAL))
     if most >= _USUAL - _ROUNDING:
         # A map of a few parameters has levels everywhere, however little it has seen.
-        if recalibrator.scores_.total >= fewest - _ROUNDING:
+        if recalibrator.n_fit() >= fewest - _ROUNDING:
             return None
         return f"a map of {count(rows, 'row')} may be far off. Fit on at least {fewest} rows."
     needed = f"Fit on at least {fewest} rows for {percent(_USUAL)}."

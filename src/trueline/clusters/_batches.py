@@ -11,7 +11,6 @@ from trueline._validation import FloatArray, level
 from trueline.distributions import Normal
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Isotonic, Recalibrator
-from trueline.recalibration._abstract import Pooled
 
 # What the message says where nothing is left.
 _NONE = (
@@ -90,10 +89,11 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     return made
 
 
-def _unfitted(recalibrator: Any) -> Pooled:
+def _unfitted(recalibrator: Any) -> Recalibrator:
     if recalibrator is None:
         return Isotonic()
-    if not isinstance(recalibrator, Pooled):
+    usable = isinstance(recalibrator, Recalibrator) and recalibrator.learns_from_scores
+    if not usable or recalibrator.needs_groups:
         found = getattr(recalibrator, "__name__", type(recalibrator).__name__)
         raise TypeError(
             f"recalibrator is {found}; expected one that learns a single map from scores, such as "
@@ -146,8 +146,9 @@ def evaluate_batches(
             y, dist = part
             recalibrated = dist if recalibrator is None else recalibrator.transform(dist)
             evaluation.add(y, recalibrated, None, rng)
-    total = recalibrator.scores_.total if isinstance(recalibrator, Pooled) else None
-    n_fit = None if total is None else lambda _: total
+    n_fit = None
+    if recalibrator is not None and recalibrator.is_exportable:
+        n_fit = recalibrator.n_fit
     found = evaluation.finish(n_fit) if evaluation.n else None
     if found is None:
         raise ValueError(_NONE)

@@ -26,12 +26,11 @@ from trueline.files._apply import AddedColumns
 from trueline.files._chunks import conclude, no_weight, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns
 from trueline.files._fit import check_recalibrator
-from trueline.files._groups import MOST_GROUPS, GroupCodes, with_names
+from trueline.files._groups import MOST_GROUPS, GroupCodes
 from trueline.files._source import File
 from trueline.files._transform import Transformer
-from trueline.recalibration import Grouped, Isotonic, Recalibrator
-from trueline.recalibration._abstract import Pooled, warn_if_weak
-from trueline.recalibration._grouped import Key
+from trueline.recalibration import Grouped, Isotonic, Key, Recalibrator
+from trueline.recalibration._common import warn_if_weak
 
 #: States that are merged at a time.
 FAN = 16
@@ -209,7 +208,7 @@ def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> La
 # ---- fit ---------------------------------------------------------------------------------
 
 
-def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Pooled | Grouped:
+def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Recalibrator:
     """Return the recalibrator to fit, unfitted and checked."""
     if recalibrator is None:
         recalibrator = Isotonic() if layout.group is None else Grouped()
@@ -221,7 +220,7 @@ def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Pooled | Groupe
 def fit_rows(source: Partition, *, layout: Layout) -> tuple[bytes, list[str]]:
     """Scores of a partition; there is nothing to warn of."""
     # Every map is learned from the scores alone, so those of any map will do.
-    scores = Isotonic() if layout.group is None else Grouped()
+    scores: Recalibrator = Isotonic() if layout.group is None else Grouped()
     names = GroupCodes()
     for chunk in read_chunks(source, layout):
         codes = None
@@ -231,8 +230,9 @@ def fit_rows(source: Partition, *, layout: Layout) -> tuple[bytes, list[str]]:
             scores.partial_fit(chunk.y, chunk.dist, chunk.weight, codes)
     if not scores._is_fitted():
         return b"", []
-    made = with_names(scores, names.names) if isinstance(scores, Grouped) else scores
-    return made.to_bytes(), []
+    if scores.needs_groups:
+        scores = scores.rename_groups(dict(enumerate(names.names)))
+    return scores.to_bytes(), []
 
 
 def pool(states: Sequence[bytes]) -> bytes:
@@ -242,8 +242,7 @@ def pool(states: Sequence[bytes]) -> bytes:
 
 
 def _pooled(first: Recalibrator, second: Recalibrator) -> Recalibrator:
-    if isinstance(first, Grouped) and isinstance(second, Grouped):
-        check_groups({*first.groups_, *second.groups_})
+    check_groups({*(first.groups_ or []), *(second.groups_ or [])})
     return first._pool(second)
 
 
@@ -261,14 +260,11 @@ def check_groups(names: Collection[Key]) -> None:
         )
 
 
-def fitted(part: Part, recalibrator: Pooled | Grouped, layout: Layout) -> Recalibrator:
+def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
     """Return the map of all partitions."""
     settle(part, layout)
     state = load(part.state, max_bytes=MOST_BYTES)
-    if isinstance(recalibrator, Grouped) and isinstance(state, Grouped):
-        recalibrator._learn(state.scores_, state._group_scores)
-    elif isinstance(recalibrator, Pooled) and isinstance(state, Pooled):
-        recalibrator._learn(state.scores_)
+    recalibrator._learn(state.scores_, state._group_scores)
     scores = recalibrator.scores_
     if not scores.rounded:  # rounding ties scores that differ
         warn_if_weak(scores, part.rows if layout.weight is None else len(scores.values))

@@ -13,7 +13,6 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from trueline._validation import FloatArray, weights
-from trueline.estimators._method import takes_groups
 from trueline.recalibration import Recalibrator
 
 
@@ -152,7 +151,7 @@ def _where_not_finite(y: Any) -> str:
 
 def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
     """Raise if groups are needed and missing, or given and of no use."""
-    if takes_groups(recalibrator):
+    if recalibrator.needs_groups:
         if groups is None:
             raise ValueError(
                 f"groups is missing, but {recalibrator!r} fits one map a group. Pass the group "

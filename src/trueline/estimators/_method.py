@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from difflib import get_close_matches
 from typing import Any
 
-from trueline.recalibration import (
-    Auto,
-    BetaCalibration,
-    Conditional,
-    Grouped,
-    Isotonic,
-    Recalibrator,
-    Scaling,
-    Smooth,
-)
-
-_NAMES: dict[str, type[Recalibrator]] = {
-    "isotonic": Isotonic,
-    "smooth": Smooth,
-    "beta": BetaCalibration,
-    "scaling": Scaling,
-    "grouped": Grouped,
-    "auto": Auto,
-    "conditional": Conditional,
-}
+from trueline.recalibration import BY_NAME, Recalibrator
 
 
 def resolve(method: str | Recalibrator) -> Recalibrator:
@@ -35,28 +15,18 @@ def resolve(method: str | Recalibrator) -> Recalibrator:
     if isinstance(method, Recalibrator):
         copy: Recalibrator = clone(method)
         return copy
-    if isinstance(method, str) and method in _NAMES:
-        return _NAMES[method]()
+    if isinstance(method, str) and method in BY_NAME:
+        return BY_NAME[method]()
     if isinstance(method, type) and issubclass(method, Recalibrator):
         raise TypeError(
             f"method is the class {method.__name__}; expected an object: {method.__name__}()."
         )
-    close = get_close_matches(method.lower(), _NAMES, n=1) if isinstance(method, str) else []
+    close = get_close_matches(method.lower(), BY_NAME, n=1) if isinstance(method, str) else []
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise ValueError(
         f"method is {method!r}; expected a recalibrator such as Isotonic(), or one of the names "
-        f"{', '.join(repr(name) for name in _NAMES)}.{hint}"
+        f"{', '.join(repr(name) for name in BY_NAME)}.{hint}"
     )
-
-
-def takes_features(recalibrator: Recalibrator) -> bool:
-    """Whether the map depends on X."""
-    return "X" in inspect.signature(recalibrator.fit).parameters
-
-
-def takes_groups(recalibrator: Recalibrator) -> bool:
-    """Whether the map depends on the group of a row."""
-    return recalibrator._by_group
 
 
 def fit(
@@ -72,5 +42,5 @@ def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any
 
 
 def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:
-    given = {"groups": groups} if takes_groups(recalibrator) else {}
-    return {**given, "X": X} if takes_features(recalibrator) else given
+    given = {"groups": groups} if recalibrator.needs_groups else {}
+    return {**given, "X": X} if recalibrator.needs_features else given

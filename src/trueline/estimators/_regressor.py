@@ -240,7 +240,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self._find_least_scale(pooled.dist, models[0], X)
         pooled = pooled._replace(dist=self._with_least_scale(pooled.dist))
         # A map that depends on x needs no width that does, and is calibrated better without.
-        by_map = isinstance(self.scale_estimator, str) and _method.takes_features(recalibrator)
+        by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
         if self.scale_estimator is not None and not by_map:
             pooled = pooled._replace(dist=self._learn_scale(X, y, pooled, sample_weight, seed))
         self.shrinkage_ = 1.0
@@ -332,7 +332,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> Recalibrator:
         """Fit one map on the rows of all folds."""
         dist, rows, weight = pooled.dist, pooled.rows, pooled.weights(sample_weight)
-        if _method.takes_features(recalibrator):  # it learns from x: each row once, as the scale
+        if recalibrator.needs_features:  # it learns from x: each row once, as the scale
             outcomes, dist, rows = outcomes[pooled.first], dist._take(pooled.first), pooled.once
             weight = _at(sample_weight, rows)
         x_once = _rows_of(X, pooled.once)
@@ -435,7 +435,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             pairs = list(zip(self.estimators_, self.recalibrators_, strict=True))
         else:
             pairs = [(self.estimator_, self.recalibrator_)]
-        if groups is None and _method.takes_groups(pairs[0][1]):
+        if groups is None and pairs[0][1].needs_groups:
             raise ValueError(
                 f"groups is missing, but this model was fitted with one map a group "
                 f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."

@@ -269,7 +269,7 @@ def _held_out_crps(
         test = np.flatnonzero(fold == k)
         train = np.flatnonzero(fold != k)
         # The law itself rather than ``fit``, which would warn of ties that are no choice here.
-        law = Isotonic()._law(
+        law = Isotonic()._law_of(
             collect(dist.score_kind, y, s[train], None if w is None else w[train])
         )
         out[test] = dist._take(test)._recalibrate(law)._crps(y[test, None])[:, 0]

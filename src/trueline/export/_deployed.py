@@ -10,10 +10,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import RecalibratedLocationScale
 from trueline.export._formulas import has_formula
 from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw
-from trueline.recalibration import Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled
-from trueline.recalibration._grouped import Key
-from trueline.streams import Online
+from trueline.recalibration import Key, Recalibrator
 
 
 @dataclass(frozen=True)
@@ -62,25 +59,20 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
         )
     recalibrator._check_fitted()
     name = type(recalibrator).__name__
-    if not isinstance(recalibrator, Pooled | Grouped | Online):
+    if not recalibrator.is_exportable:
         raise TypeError(
             f"{caller} cannot take {name}; expected Isotonic, Smooth, BetaCalibration, Scaling, "
             f"Auto, Grouped or Online, whose maps need no more than the score. Fit one of these "
             f"instead."
         )
-    kind = recalibrator.scores_.kind
+    kind = recalibrator.score_kind_
     if kind not in ("standardised", "residual"):
         raise ValueError(
             f"this {name} was fitted on '{kind}' scores, which need a whole forecast a row; "
             f"{caller} takes maps of location-scale forecasts and of Point. Fit it on "
             f"Normal(mean, std)."
         )
-    if isinstance(recalibrator, Grouped):
-        groups = recalibrator.groups_
-        laws = [recalibrator._law(key) for key in [*groups, None]]
-        found = Deployed(kind, laws, groups)
-    else:
-        found = Deployed(kind, [recalibrator.law_], None)
+    found = Deployed(kind, list(recalibrator.laws().values()), recalibrator.groups_)
     for law in found.laws:
         tails = law.tails if isinstance(law, PiecewiseLaw) else ()
         if not has_formula(law) or not all(isinstance(tail, ExponentialTail) for tail in tails):

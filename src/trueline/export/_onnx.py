@@ -15,13 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._files import whole_file
 from trueline._messages import MissingPackageError
-from trueline._validation import FloatArray, levels as checked_levels
+from trueline._validation import FloatArray, check_max_knots, levels as checked_levels
 from trueline._warnings import each_warning_once
 from trueline.export._deployed import Deployed, deployed
 from trueline.export._formulas import Language, Operation, Term, cdf as cdf_formula
 from trueline.laws import ScoreLaw
 from trueline.recalibration import Recalibrator
-from trueline.recalibration._abstract import check_max_knots
 
 if TYPE_CHECKING:
     from onnx import ModelProto

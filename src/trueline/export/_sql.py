@@ -8,13 +8,11 @@ from typing import Self
 
 import numpy as np
 
-from trueline._validation import FloatArray, level as checked_level
+from trueline._validation import FloatArray, check_max_knots, level as checked_level
 from trueline._warnings import each_warning_once
 from trueline.export._deployed import Deployed, deployed
 from trueline.export._formulas import Language, Operation, Term, cdf
-from trueline.recalibration import Recalibrator
-from trueline.recalibration._abstract import check_max_knots
-from trueline.recalibration._grouped import Key
+from trueline.recalibration import Key, Recalibrator
 
 Name = str | tuple[str, ...]
 

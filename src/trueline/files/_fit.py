@@ -8,7 +8,7 @@ import numpy as np
 
 from trueline._files import FileError
 from trueline._messages import Option
-from trueline._validation import FloatArray, all_finite
+from trueline._validation import FloatArray, all_finite, check_max_knots
 from trueline._warnings import each_warning_once
 from trueline.files._chunks import Chunk, Progress, conclude, no_weight, read_chunks
 from trueline.files._columns import Columns, Layout, check_columns, find_in
@@ -16,8 +16,7 @@ from trueline.files._fitting import Fitting
 from trueline.files._folder import Paths, open_source
 from trueline.files._jobs import check_jobs, work_on
 from trueline.files._source import Source
-from trueline.recalibration import Conditional, Grouped, Isotonic, Recalibrator
-from trueline.recalibration._abstract import Pooled, check_max_knots
+from trueline.recalibration import Grouped, Isotonic, Recalibrator
 from trueline.recalibration._scores import score_rows
 
 MAX_KNOTS = 100_000
@@ -138,28 +137,28 @@ def _scores(chunk: Chunk) -> FloatArray:
     return scores
 
 
-def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Pooled | Grouped:
+def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
     """Return a recalibrator that can be fitted on these columns; raise if it cannot."""
     if not isinstance(recalibrator, Recalibrator):
         raise TypeError(
             f"recalibrator is {recalibrator!r}; expected a recalibrator, such as Isotonic()."
         )
-    if isinstance(recalibrator, Conditional):
+    if recalibrator.needs_features:
         raise FileError(
             "a conditional map is learned from features and cannot be fitted on a file; expected "
             "isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
             "Conditional().fit(y, dist, X=X)."
         )
-    if not isinstance(recalibrator, Pooled | Grouped):
+    if not recalibrator.learns_from_scores:
         raise FileError(
             f"{recalibrator!r} is not learned from sorted scores and cannot be fitted on a file; "
             f"expected isotonic, smooth, beta, scaling, grouped or auto."
         )
-    if isinstance(recalibrator, Grouped) and layout.group is None:
+    if recalibrator.needs_groups and layout.group is None:
         raise FileError(
             "a map per group needs the column of the groups. Name it with ", Option("group"), "."
         )
-    if not isinstance(recalibrator, Grouped) and layout.group is not None:
+    if not recalibrator.needs_groups and layout.group is not None:
         raise FileError(
             f"{recalibrator!r} fits one map for all rows and takes no ",
             Option("group"),

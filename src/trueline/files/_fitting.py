@@ -10,12 +10,11 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import RecalibratedLocationScale
-from trueline.files._groups import Codes, GroupCodes, with_names
+from trueline.files._groups import Codes, GroupCodes
 from trueline.laws import NormalLaw
-from trueline.recalibration import Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled, warn_if_weak
+from trueline.recalibration import Key, Recalibrator
 from trueline.recalibration._cells import Cells
-from trueline.recalibration._grouped import Key
+from trueline.recalibration._common import warn_if_weak
 from trueline.recalibration._scores import Exact, Scores, combine_all
 from trueline.recalibration._state import LIMIT, State
 
@@ -126,7 +125,7 @@ class Fitting:
             merged._hold(scores, w, None if codes is None else place[codes])
         return merged
 
-    def finish(self, recalibrator: Pooled | Grouped, max_knots: int) -> Recalibrator | None:
+    def finish(self, recalibrator: Recalibrator, max_knots: int) -> Recalibrator | None:
         """Return the map of all rows; None if they have no weight."""
         if not self._pooled.seen and self._rows <= LIMIT:
             made = self._fit(recalibrator)
@@ -136,7 +135,7 @@ class Fitting:
             made = self._learn(recalibrator)
         return None if made is None else _with_knots(made, max_knots)
 
-    def _fit(self, recalibrator: Pooled | Grouped) -> Pooled | Grouped | None:
+    def _fit(self, recalibrator: Recalibrator) -> Recalibrator | None:
         """Fit on the rows that are held."""
         scores, w, codes = self._joined()
         if w is not None and not w.max() > 0:
@@ -147,9 +146,9 @@ class Fitting:
             np.broadcast_to(0.0, n), np.broadcast_to(1.0, n), NormalLaw(), self._kind
         )
         made = recalibrator._unfitted_copy().fit(scores, dist, w, codes)
-        return with_names(made, self._codes.names) if isinstance(made, Grouped) else made
+        return made.rename_groups(dict(enumerate(self._codes.names))) if made.needs_groups else made
 
-    def _learn(self, recalibrator: Pooled | Grouped) -> Pooled | Grouped | None:
+    def _learn(self, recalibrator: Recalibrator) -> Recalibrator | None:
         """Learn from the states."""
         if not self._pooled.seen:
             return None
@@ -158,14 +157,12 @@ class Fitting:
             warn_if_weak(scores, self.n)
         made = recalibrator._unfitted_copy()
         made._check_params()
-        if isinstance(made, Grouped):
-            return made._learn(scores, self._groups.scores())
-        return made._learn(scores)
+        return made._learn(scores, self._groups.scores())
 
 
-def _with_knots(made: Pooled | Grouped, max_knots: int) -> Pooled | Grouped:
+def _with_knots(made: Recalibrator, max_knots: int) -> Recalibrator:
     """Compress a map; groups hold no more scores together than a state does."""
-    if not isinstance(made, Grouped):
+    if not made.needs_groups:
         return made.compress(max_knots)
     groups = made._group_scores
     share = _share([len(scores.values) for scores in groups.values()], _KNOTS)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from trueline._arrow import to_numpy
 from trueline._files import FileError
-from trueline.recalibration import Grouped
-from trueline.recalibration._grouped import Key
+from trueline.recalibration import Key
 
 # More groups than this are rather the rows' own names.
 MOST_GROUPS = 10_000
@@ -67,20 +66,3 @@ class GroupCodes:
                 return name
             return int(number) if number.is_integer() else number
         return name
-
-
-def with_names(recalibrator: Grouped, names: Sequence[Key]) -> Grouped:
-    """Return a map that was fitted on numbers of groups as one of their names."""
-    scores = recalibrator._group_scores
-    named = {names[int(code)]: scores[code] for code in scores}
-    return recalibrator._unfitted_copy()._learn(
-        recalibrator.scores_, {name: named[name] for name in sorted(named)}
-    )
-
-
-def with_codes(recalibrator: Grouped) -> Grouped:
-    """Return a map whose groups are numbered in their order."""
-    scores = recalibrator._group_scores
-    return recalibrator._unfitted_copy()._learn(
-        recalibrator.scores_, {code: scores[name] for code, name in enumerate(scores)}
-    )

@@ -13,11 +13,9 @@ from trueline._messages import Option, listed
 from trueline._warnings import warn
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout, forecasts_with
-from trueline.files._groups import GroupCodes, with_codes
+from trueline.files._groups import GroupCodes
 from trueline.files._source import Source
-from trueline.recalibration import Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled
-from trueline.recalibration._grouped import Key
+from trueline.recalibration import Key, Recalibrator
 
 
 class Transformer:
@@ -41,11 +39,11 @@ class Transformer:
                 f"was saved with trueline.load."
             )
         recalibrator._check_fitted()
-        if not isinstance(recalibrator, Pooled | Grouped):
+        if not recalibrator.is_exportable:
             raise FileError(f"{name} depends on features and cannot be applied to a file.")
         self._fitted = recalibrator
         self._layout = layout
-        kind = recalibrator.scores_.kind
+        kind = recalibrator.score_kind_
         if kind != layout.score_kind:
             raise FileError(
                 f"{name} was fitted on {forecasts_with(kind)}, but {source.path} holds "
@@ -58,7 +56,7 @@ class Transformer:
         self._groups: GroupCodes | None = None
         self._met: set[Key] = set()
         self._map: Recalibrator = recalibrator
-        if isinstance(recalibrator, Grouped):
+        if recalibrator.groups_ is not None:
             if layout.group is None:
                 raise FileError(
                     f"{name} has one map per group, so it needs the group of each row. Name the "
@@ -67,19 +65,19 @@ class Transformer:
                     ".",
                 )
             self._groups = GroupCodes(recalibrator.groups_)
-            self._map = with_codes(recalibrator)
+            codes = {name: code for code, name in enumerate(recalibrator.groups_)}
+            self._map = recalibrator.rename_groups(codes)
 
     @property
     def n_groups(self) -> int:
         """Maps of groups; 0 if there is one map for all rows."""
-        return len(self._fitted.groups_) if isinstance(self._fitted, Grouped) else 0
+        return len(self._fitted.groups_ or [])
 
     def n_fit(self, group: Key | None = None) -> float:
         """Rows that the map was fitted on, or that of a group."""
-        scores = self._fitted.scores_
-        if group is not None and self._groups is not None and isinstance(self._fitted, Grouped):
-            scores = self._fitted._group_scores.get(self._groups.alike(group), scores)
-        return scores.total
+        if group is not None and self._groups is not None:
+            group = self._groups.alike(group)
+        return self._fitted.n_fit(group)
 
     def __call__(self, dist: Distribution, groups: Any) -> Distribution:
         """Return the recalibrated forecasts of some rows, with their groups in an Arrow array."""
@@ -113,12 +111,12 @@ class Transformer:
         ``among`` tells how many there are, and among how many: not for a partition alone, where
         each would say something else.
         """
-        if self._groups is None or not isinstance(self._fitted, Grouped):
+        if self._groups is None:
             return
         for part in parts:
             if part is not None and part._groups is not None:
                 self.meet([name for name in part._groups.names if name in part._met])
-        known = len(self._fitted.groups_)
+        known = self.n_groups
         unknown = self._groups.names[known:]
         if unknown:
             how_many = f"{len(unknown):,} of {len(self._met):,}" if among else "some"

@@ -11,8 +11,7 @@ from scipy.special import ndtr
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
-from trueline.recalibration import Grouped, Recalibrator
-from trueline.recalibration._abstract import Pooled, check_kind
+from trueline.recalibration import Key, Recalibrator
 
 # Levels are even in their normal scores up to this one: 0.001 to 0.999.
 _REACH = 3.1
@@ -66,7 +65,7 @@ class RecalibrationMap:
 
 
 def recalibration_map(
-    recalibrator: Recalibrator, *, group: object = None, dist: Distribution | None = None
+    recalibrator: Recalibrator, *, group: Key | None = None, dist: Distribution | None = None
 ) -> RecalibrationMap:
     """Read the fitted map R: which score it gives which probability.
 
@@ -118,7 +117,7 @@ def recalibration_map(
     )
 
 
-def _law_of(recalibrator: object, group: object) -> tuple[ScoreLaw, float, str]:
+def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, str]:
     """The law of the score, the rows behind it and the kind of the score."""
     if not isinstance(recalibrator, Recalibrator):
         raise TypeError(
@@ -126,23 +125,20 @@ def _law_of(recalibrator: object, group: object) -> tuple[ScoreLaw, float, str]:
             f"Recalibrator. That of a CalibratedRegressor is its recalibrator_."
         )
     recalibrator._check_fitted()
-    if isinstance(recalibrator, Grouped):
-        if group is not None and group not in recalibrator.groups_:
-            raise ValueError(f"group is {group!r}; expected one of {recalibrator.groups_}.")
-        scores = recalibrator.scores_
-        rows = scores if group is None else recalibrator._group_scores[group]
-        return recalibrator._law(group), rows.total, scores.kind
-    if group is not None:
+    groups = recalibrator.groups_
+    if group is not None and groups is None:
         raise ValueError(
             f"group is {group!r}, but {type(recalibrator).__name__} has one map for all rows; "
             f"expected None."
         )
-    if not isinstance(recalibrator, Pooled):
+    if not recalibrator.is_exportable:
         raise TypeError(
             f"a {type(recalibrator).__name__} has no single map: it differs from row to row. "
             f"Look at the forecasts it gives instead, with CalibrationDisplay or PITDisplay."
         )
-    return recalibrator.law_, recalibrator.scores_.total, recalibrator.scores_.kind
+    if group is not None and group not in (groups or []):
+        raise ValueError(f"group is {group!r}; expected one of {groups}.")
+    return recalibrator.law(group), recalibrator.n_fit(group), recalibrator.score_kind_
 
 
 def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -168,7 +164,7 @@ def _base(
     recalibrator: Recalibrator, kind: str, dist: Distribution | None, scores: FloatArray
 ) -> FloatArray | None:
     if dist is not None:
-        check_kind(recalibrator, kind, dist)
+        recalibrator.check_kind(dist)
     if kind == "residual":
         return None
     if dist is None or kind == "normal score":

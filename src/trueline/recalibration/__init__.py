@@ -1,23 +1,40 @@
 """Recalibrators: maps from scores to probabilities, fitted on held-out data."""
 
-from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._abstract import Key, Recalibrator
 from trueline.recalibration._auto import Auto
 from trueline.recalibration._beta import BetaCalibration
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
+from trueline.recalibration._inner import inner_map
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._smooth import Smooth
 
+#: Recalibrators by the short name that ``method`` and the command line accept.
+BY_NAME: dict[str, type[Recalibrator]] = {
+    "isotonic": Isotonic,
+    "smooth": Smooth,
+    "beta": BetaCalibration,
+    "scaling": Scaling,
+    "grouped": Grouped,
+    "auto": Auto,
+    "conditional": Conditional,
+}
+
 __all__ = [
+    "BY_NAME",
     "Auto",
     "BetaCalibration",
+    "CommonMap",
     "Conditional",
     "Grouped",
     "Isotonic",
+    "Key",
     "QuantileForest",
     "Recalibrator",
     "Scaling",
     "Smooth",
+    "inner_map",
 ]

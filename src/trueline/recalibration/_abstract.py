@@ -1,21 +1,22 @@
-"""What every recalibrator can do."""
+"""The interface of all recalibrators."""
 
 from __future__ import annotations
 
 import inspect
 import os
-import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import CalibrationWarning, NotFittedError
+from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._scores import Scores, collect, combine, finite_scores, score_rows
-from trueline.recalibration._state import State
+from trueline.recalibration._scores import Scores
+
+#: The name of a group.
+Key = str | int | float | bool
 
 _KINDS = {
     "standardised": "Normal, StudentT, Laplace, Logistic",
@@ -27,9 +28,22 @@ _KINDS = {
 class Recalibrator(ABC):
     """A map R from scores to probabilities, such that R(score(y)) is calibrated.
 
-    ``fit`` it on outcomes and forecasts that the model was not trained on, ``transform``
-    new forecasts. Parameters follow scikit-learn's manners (``get_params``, ``set_params``,
-    ``clone``); what is learned ends in an underscore.
+    ``fit`` learns from outcomes and forecasts that the model was not trained on, ``transform``
+    recalibrates new forecasts. Parameters follow the conventions of scikit-learn
+    (``get_params``, ``set_params``, ``clone``); learned attributes end in an underscore.
+
+    Attributes
+    ----------
+    needs_groups, needs_features : bool
+        Whether ``fit`` and ``transform`` need ``groups=`` or ``X=``.
+    learns_from_scores : bool
+        Whether the map is a function of the scores, their weights and groups, in any order, so
+        that ``fit_scores`` can learn it.
+    is_mergeable : bool
+        Whether ``merge`` joins the maps of two sets of rows.
+    is_exportable : bool
+        Whether the fitted map is one law of the score, or one per group, that ``law`` and
+        ``laws`` return, so that it can be written as a formula.
 
     Examples
     --------
@@ -42,8 +56,112 @@ class Recalibrator(ABC):
     (True, np.float64(1.0))
     """
 
-    _by_group: ClassVar[bool] = False  # whether fit and transform need the group of each row
-    _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # what `_state` returns
+    needs_groups: ClassVar[bool] = False
+    learns_from_scores: ClassVar[bool] = False
+    is_mergeable: ClassVar[bool] = False
+    is_exportable: ClassVar[bool] = False
+    _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
+
+    @property
+    def needs_features(self) -> bool:
+        """Whether ``fit`` and ``transform`` need the features ``X=`` of each row."""
+        return "X" in inspect.signature(self.fit).parameters
+
+    @property
+    def scores_(self) -> Scores:
+        """The sorted scores of the rows that the map was fitted on."""
+        raise self._refusal("keep the scores of its rows")
+
+    @property
+    def score_kind_(self) -> str:
+        """The ``score_kind`` of the forecasts that the map was fitted on."""
+        return self.scores_.kind
+
+    @property
+    def groups_(self) -> list[Key] | None:
+        """The groups seen at ``fit``; None if there is one map for all rows."""
+        self._check_fitted()
+        return None
+
+    @property
+    def _group_scores(self) -> dict[Key, Scores]:
+        """The sorted scores of each group; empty if there is one map for all rows."""
+        return {}
+
+    def rename_groups(self, names: Mapping[Key, Key]) -> Self:
+        """Return the same fitted map with other names for its groups."""
+        raise self._refusal("have groups")
+
+    @property
+    def best_(self) -> Recalibrator:
+        """The recalibrator that was chosen: itself, except for `Auto`."""
+        return self
+
+    @property
+    def has_atoms(self) -> bool:
+        """Whether recalibrated forecasts may have atoms where the forecasts had none."""
+        return any(law.has_atoms for law in self.laws().values())
+
+    def law(self, group: Key | None = None) -> ScoreLaw:
+        """Return the fitted law of the score: R is its CDF.
+
+        Parameters
+        ----------
+        group : str or number, optional
+            A group of `Grouped`; None, or a group that was not there at ``fit``, gives the law
+            of all rows.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Scaling().fit([1.0, 3.0], tl.Normal([0.0, 0.0], 1.0))
+        >>> R.law().mean
+        2.0
+        """
+        raise self._refusal("have one law of the score", "it differs from row to row")
+
+    def laws(self) -> dict[Key | None, ScoreLaw]:
+        """Return all fitted laws by group; the key None stands for the law of all rows.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Grouped().fit([1.0, 3.0], tl.Point([0.0, 0.0]), groups=["a", "b"])
+        >>> list(R.laws())
+        ['a', 'b', None]
+        """
+        return {group: self.law(group) for group in [*(self.groups_ or []), None]}
+
+    def n_fit(self, group: Key | None = None) -> float:
+        """Return the number of rows, or their weight, that the map of a group was fitted on.
+
+        Parameters
+        ----------
+        group : str or number, optional
+            As for `law`.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Isotonic().fit([1.0, 3.0], tl.Normal([0.0, 0.0], 1.0)).n_fit()
+        2.0
+        """
+        return self.scores_.total
+
+    def check_kind(self, dist: Distribution) -> None:
+        """Raise unless the forecasts have scores of the kind that the map was fitted on."""
+        if not isinstance(dist, Distribution):
+            raise TypeError(
+                f"dist is a {type(dist).__name__}; expected a trueline distribution. "
+                f"Convert it with trueline.as_distribution(dist)."
+            )
+        kind = self.score_kind_
+        if dist.score_kind != kind:
+            raise ValueError(
+                f"this {type(self).__name__} was fitted on '{kind}' scores "
+                f"({_KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
+                f"'{dist.score_kind}' scores. Fit a map on forecasts of the same kind."
+            )
 
     @abstractmethod
     def fit(
@@ -77,6 +195,10 @@ class Recalibrator(ABC):
         """Merge within the limits of ``partial_fit``."""
         return self.merge(other)
 
+    def _learn(self, scores: Scores, by_group: dict[Key, Scores]) -> Self:
+        """Learn from sorted scores: those of all rows, and those of each group."""
+        raise self._refusal("learn from scores")
+
     def compress(self, max_knots: int) -> Self:
         """Return a map with a smaller state; ``compression_error_`` says what it cost."""
         raise self._refusal("compress")
@@ -96,7 +218,7 @@ class Recalibrator(ABC):
         raise self._refusal("come from JSON")
 
     def _refusal(self, what: str, why: str = "") -> NotImplementedError:
-        """What a class cannot do unless it says how, and why it cannot."""
+        """Return the error for an optional ability that the class does not have."""
         self._check_fitted()
         return NotImplementedError(f"{type(self).__name__} does not {what}{why and ': '}{why}.")
 
@@ -239,271 +361,3 @@ class Recalibrator(ABC):
             if repr(getattr(self, name)) != repr(defaults[name].default)
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
-
-
-class Pooled(Recalibrator):
-    """A recalibrator with one map for all rows, computed from the sorted scores alone.
-
-    That makes every such map independent of the order of rows, mergeable and compressible:
-    a subclass says only which law it reads off the scores.
-    """
-
-    _scores: Scores | None = None
-    _stream: State | None = None
-
-    @abstractmethod
-    def _law(self, scores: Scores) -> ScoreLaw:
-        """Return the law of the score."""
-
-    @property
-    def scores_(self) -> Scores:
-        """The sorted scores of the rows that the map was fitted on."""
-        if self._scores is None:
-            if self._stream is None:
-                raise self._not_fitted()
-            self._scores = self._stream.scores()
-        return self._scores
-
-    @property
-    def law_(self) -> ScoreLaw:
-        """The fitted law of the score: R is its CDF."""
-        self._check_fitted()
-        if self._fitted_law is None:
-            self._fitted_law = self._law(self.scores_)
-        return self._fitted_law
-
-    _fitted_law: ScoreLaw | None = None
-
-    def _settle(self) -> None:
-        if self._is_fitted():
-            _ = self.law_
-
-    def fit(
-        self,
-        y: ArrayLike,
-        dist: Distribution,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Learn the map from outcomes and their forecasts.
-
-        Parameters
-        ----------
-        y : (n,) array-like
-            Outcomes, finite.
-        dist : Distribution of n rows
-            Their forecasts, by a model that was not trained on these rows.
-        sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows; of 0, as none.
-        groups : None
-            For `Grouped` only.
-
-        Returns
-        -------
-        self
-        """
-        self._refuse_groups(groups)
-        self._check_params()
-        outcome, s, w = score_rows(y, dist, sample_weight)
-        scores = collect(dist.score_kind, outcome, s, w)
-        warn_if_weak(scores, len(dist) if w is None else int(np.count_nonzero(w)))
-        return self._learn(scores)
-
-    def partial_fit(
-        self,
-        y: ArrayLike,
-        dist: Distribution,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
-    ) -> Self:
-        """Learn from more rows as well; the first time it is ``fit``.
-
-        The map is that of a fit on all rows so far, in any order, while there are at most 2^20
-        distinct scores. Beyond, scores are rounded by a share of at most 2^-17 of themselves, so
-        that the memory does not grow with the rows.
-
-        Parameters
-        ----------
-        y : (n,) array-like
-            Outcomes, finite.
-        dist : Distribution of n rows
-            Their forecasts, of the same kind each time.
-        sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows; of 0, as none.
-        groups : None
-            For `Grouped` only.
-
-        Returns
-        -------
-        self
-            If something is wrong with the rows it is as it was before.
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> R = tl.Isotonic()
-        >>> for y in ([1.0, 2.0], [3.0, 4.0]):
-        ...     _ = R.partial_fit(y, tl.Point([0.0, 0.0]))
-        >>> R.transform(tl.Point(0.0)).cdf(3.0)
-        array([0.6])
-        """
-        self._refuse_groups(groups)
-        self._check_params()
-        if self._is_fitted():
-            check_kind(self, self._kind(), dist)
-        s, w = finite_scores(*score_rows(y, dist, sample_weight))
-        if self._stream is None:
-            known = self._is_fitted()
-            self._stream = State.of(self.scores_) if known else State(dist.score_kind)
-        self._stream.add(s, w)
-        self._scores = self._fitted_law = None
-        return self
-
-    def _kind(self) -> str:
-        return self.scores_.kind if self._stream is None else self._stream.kind
-
-    def _refuse_groups(self, groups: ArrayLike | None) -> None:
-        if groups is not None:
-            raise ValueError(
-                f"{type(self).__name__} fits one map for all rows and takes no groups. "
-                f"Use Grouped({type(self).__name__}()) for one map a group."
-            )
-
-    def _learn(self, scores: Scores) -> Self:
-        self._scores = scores
-        self._stream = self._fitted_law = None
-        return self
-
-    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
-        """Return the recalibrated forecasts.
-
-        Parameters
-        ----------
-        dist : Distribution
-            Forecasts of the kind that the map was fitted on.
-        groups : None
-            For `Grouped` only.
-
-        Returns
-        -------
-        Distribution
-        """
-        self._check_fitted()
-        if groups is not None:
-            raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
-        check_kind(self, self.scores_.kind, dist)
-        return dist._recalibrate(self.law_)
-
-    def merge(self, other: Self) -> Self:
-        """Return the map that a fit on both sets of rows gives.
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> F = tl.Point([0.0, 0.0])
-        >>> R = tl.Isotonic().fit([1.0, 2.0], F).merge(tl.Isotonic().fit([3.0, 4.0], F))
-        >>> R.transform(tl.Point(0.0)).cdf(3.0)
-        array([0.6])
-        """
-        self._check_mergeable(other)
-        kinds = self.scores_.kind, other.scores_.kind
-        if kinds[0] != kinds[1]:
-            raise ValueError(
-                f"the maps were fitted on different scores ({kinds[0]} and {kinds[1]}); expected "
-                f"forecasts of the same kind in both."
-            )
-        return self._unfitted_copy()._learn(combine(self.scores_, other.scores_))
-
-    def _pool(self, other: Self) -> Self:
-        """Merge as ``partial_fit`` would have: within its limit, so that states stay small."""
-        merged = self.merge(other)
-        return merged._learn(State.of(merged.scores_).scores())
-
-    def compress(self, max_knots: int) -> Self:
-        """Return a map fitted on at most `max_knots` of the scores.
-
-        Parameters
-        ----------
-        max_knots : int
-            At least 2.
-
-        Returns
-        -------
-        Recalibrator
-            Its ``compression_error_`` is the largest change of the empirical CDF.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import trueline as tl
-        >>> y = np.random.default_rng(0).normal(size=10_000)
-        >>> R = tl.Isotonic().fit(y, tl.Point(np.zeros(10_000))).compress(1000)
-        >>> len(R.scores_.values), R.compression_error_ < 1e-3
-        (1000, True)
-        """
-        check_max_knots(max_knots)
-        self._check_fitted()
-        return self._unfitted_copy()._learn(self.scores_.compress(max_knots))
-
-    @property
-    def compression_error_(self) -> float:
-        """Largest change of the map's empirical CDF by compression; 0 without any.
-
-        Rounding is not in it: where ``partial_fit`` has met more than 2^20 distinct scores it
-        moves each by a share of at most 2^-17 (7.6e-6) of itself, and no score past another.
-        """
-        self._check_fitted()
-        return self.scores_.error
-
-    def _is_fitted(self) -> bool:
-        return self._scores is not None or self._stream is not None
-
-    def _state(self) -> dict[str, Any]:
-        from trueline.recalibration._persistence import scores_to_json
-
-        return {"scores": scores_to_json(self.scores_)}
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        from trueline.recalibration._persistence import scores_from_json
-
-        self._learn(scores_from_json(state["scores"]))
-
-
-def check_kind(recalibrator: Recalibrator, kind: str, dist: Distribution) -> None:
-    """Raise unless the forecasts have scores of this kind."""
-    if not isinstance(dist, Distribution):
-        raise TypeError(
-            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
-            f"Convert it with trueline.as_distribution(dist)."
-        )
-    if dist.score_kind != kind:
-        raise ValueError(
-            f"this {type(recalibrator).__name__} was fitted on '{kind}' scores "
-            f"({_KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
-            f"'{dist.score_kind}' scores. Fit a map on forecasts of the same kind."
-        )
-
-
-def check_max_knots(max_knots: int) -> None:
-    """Raise unless it is an integer of at least 2."""
-    if not isinstance(max_knots, int | np.integer) or max_knots < 2:
-        raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
-
-
-def warn_if_weak(scores: Scores, rows: int) -> None:
-    """Warn where the map will say less than it seems to; called from a public ``fit``."""
-    distinct = len(scores.values)
-    if rows > 2 and distinct < 0.5 * rows:
-        warnings.warn(
-            f"{rows} rows have only {distinct} distinct scores: more than half are tied, so the "
-            f"recalibrated forecasts have atoms and no honest density.",
-            CalibrationWarning,
-            stacklevel=3,
-        )
-    if rows > 1 and scores.total <= 1.0 + 1e-9:
-        warnings.warn(
-            f"sample_weight sums to {scores.total:.4g} over {rows} rows. A weight of k counts as "
-            f"k rows, so these are worth one row: scale them to sum to {rows}.",
-            CalibrationWarning,
-            stacklevel=3,
-        )

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Pooled
 from trueline.recalibration._beta import BetaCalibration
+from trueline.recalibration._common import CommonMap
+from trueline.recalibration._inner import is_common_map
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._scores import Exact, Scores
 from trueline.recalibration._smooth import Smooth
 
 
-class Auto(Pooled):
+class Auto(CommonMap):
     """Picks the candidate with the lowest held-out CRPS, then fits it on all rows.
 
     The CRPS is that of the scores, cross-validated, in the unit of the score; ties go to the
@@ -52,7 +53,7 @@ class Auto(Pooled):
 
     def __init__(
         self,
-        candidates: Sequence[Pooled] | None = None,
+        candidates: Sequence[CommonMap] | None = None,
         cv: int = 5,
         random_state: int = 0,
     ) -> None:
@@ -71,7 +72,7 @@ class Auto(Pooled):
                 f"candidates is {self.candidates!r}; expected a list of recalibrators."
             )
         given = self._candidates()
-        if not given or not all(isinstance(c, Pooled) and type(c) is not Auto for c in given):
+        if not given or not all(is_common_map(c) and type(c) is not Auto for c in given):
             raise ValueError(
                 f"candidates is {self.candidates!r}; expected Isotonic, Smooth, BetaCalibration "
                 f"or Scaling objects, at least one."
@@ -79,13 +80,13 @@ class Auto(Pooled):
         for candidate in given:
             candidate._check_params()
 
-    def _candidates(self) -> list[Pooled]:
+    def _candidates(self) -> list[CommonMap]:
         if self.candidates is None:
             return [Scaling(), BetaCalibration(), Smooth(), Isotonic()]
         return list(self.candidates)
 
     @property
-    def best_(self) -> Pooled:
+    def best_(self) -> CommonMap:
         """The chosen candidate."""
         return self._choice()[0]
 
@@ -94,21 +95,21 @@ class Auto(Pooled):
         """Held-out CRPS by candidate, in the unit of the score."""
         return self._choice()[1]
 
-    def _choice(self) -> tuple[Pooled, dict[str, float]]:
+    def _choice(self) -> tuple[CommonMap, dict[str, float]]:
         _ = self.law_
         return self._chosen
 
-    _chosen: tuple[Pooled, dict[str, float]]
+    _chosen: tuple[CommonMap, dict[str, float]]
 
-    def _law(self, scores: Scores) -> ScoreLaw:
+    def _law_of(self, scores: Scores) -> ScoreLaw:
         candidates = self._candidates()
         loss = [self._held_out(c, scores) for c in candidates]
         best = candidates[int(np.argmin(loss))]
         table = {repr(c): value for c, value in zip(candidates, loss, strict=True)}
         self._chosen = best, table
-        return best._law(scores)
+        return best._law_of(scores)
 
-    def _held_out(self, candidate: Pooled, scores: Scores) -> float:
+    def _held_out(self, candidate: CommonMap, scores: Scores) -> float:
         x, w = scores.points()
         folds = min(int(self.cv), len(x))
         if folds < 2:
@@ -118,7 +119,7 @@ class Auto(Pooled):
         total = 0.0
         for k in range(folds):
             held = fold == k
-            law = candidate._law(Exact(scores.kind, x[~held], w[~held]))
+            law = candidate._law_of(Exact(scores.kind, x[~held], w[~held]))
             total += float(w[held] @ law.crps(x[held]))
         return total / float(w.sum())
 

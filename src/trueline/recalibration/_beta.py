@@ -7,7 +7,7 @@ from scipy.special import expit, log_expit, log_ndtr
 
 from trueline._validation import FloatArray
 from trueline.laws import BetaLaw, NormalLaw, ScoreLaw
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
 from trueline.recalibration._smooth import mid_ranks
 
@@ -17,7 +17,7 @@ _SMALLEST = 1e-2
 _RESOLUTION = 1e-11
 
 
-class BetaCalibration(Pooled):
+class BetaCalibration(CommonMap):
     """Beta calibration, the Platt scaling of regression: three parameters.
 
     logit R = c + a log Phi(t) - b log Phi(-t), with t the score in units of its own mean and
@@ -44,7 +44,7 @@ class BetaCalibration(Pooled):
     True
     """
 
-    def _law(self, scores: Scores) -> ScoreLaw:
+    def _law_of(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
         shift, scale = scores.mean_and_std()
         if len(x) < 3 or scale < _RESOLUTION * abs(shift):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
 from trueline.distributions import Distribution, Quantiles
-from trueline.recalibration._abstract import Recalibrator, check_kind
+from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import (
     QuantileForest,
@@ -146,7 +146,7 @@ class Conditional(Recalibrator):
         plain = Isotonic().fit(outcome, dist, sample_weight)
         features = _features(X, dist)
         self.n_features_in_ = features.shape[1] - 2
-        self.kind_ = dist.score_kind
+        self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
         rows = len(s) if w is None else int(np.count_nonzero(w))
         if rows < _FEWEST_ROWS:
@@ -158,7 +158,7 @@ class Conditional(Recalibrator):
             )
             self.learner_, self.outer_ = None, plain
             return self
-        self.learner_, honest = self._learn(features, s, w)
+        self.learner_, honest = self._fit_learner(features, s, w)
         for start in range(0, len(s), _BLOCK):
             block = slice(start, min(start + _BLOCK, len(s)))
             forecast = self._conditional(dist[block], honest(block))
@@ -169,7 +169,7 @@ class Conditional(Recalibrator):
             self.outer_ = self.outer_.merge(part) if start else part
         return self
 
-    def _learn(
+    def _fit_learner(
         self, features: FloatArray, s: FloatArray, w: FloatArray | None
     ) -> tuple[Any, Callable[[slice], FloatArray]]:
         """Fit the learner; return it, and a source of quantiles for rows that it did not see."""
@@ -236,7 +236,7 @@ class Conditional(Recalibrator):
         """
         self._check_fitted()
         _refuse_groups(groups)
-        check_kind(self, self.kind_, dist)
+        self.check_kind(dist)
         features = _features(X, dist)
         if features.shape[1] - 2 != self.n_features_in_:
             raise ValueError(
@@ -271,10 +271,10 @@ class Conditional(Recalibrator):
         _refuse("compress", "Give it a smaller learner, such as QuantileForest(n_estimators=50).")
 
     @property
-    def compression_error_(self) -> float:
-        """Always 0: the state is never compressed."""
+    def score_kind_(self) -> str:
+        """The ``score_kind`` of the forecasts that the map was fitted on."""
         self._check_fitted()
-        return 0.0
+        return self._kind
 
     def _is_fitted(self) -> bool:
         return hasattr(self, "outer_")

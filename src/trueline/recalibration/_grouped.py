@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, UnknownGroupsWarning
+from trueline._validation import FloatArray, UnknownGroupsWarning, check_max_knots
 from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import (
-    Pooled,
-    Recalibrator,
-    check_kind,
-    check_max_knots,
-    warn_if_weak,
-)
-from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._abstract import Key, Recalibrator
+from trueline.recalibration._common import CommonMap, warn_if_weak
+from trueline.recalibration._inner import inner_map
 from trueline.recalibration._scores import (
     Exact,
     Scores,
@@ -29,8 +25,6 @@ from trueline.recalibration._scores import (
     score_rows,
 )
 from trueline.recalibration._state import State
-
-Key = str | int | float | bool
 
 # Points that stand for the pooled scores where a group borrows from them.
 _BORROWED = 256
@@ -74,7 +68,10 @@ class Grouped(Recalibrator):
     array([1. , 4.8])
     """
 
-    _by_group = True
+    needs_groups = True
+    learns_from_scores = True
+    is_mergeable = True
+    is_exportable = True
     _state_fields = frozenset({"scores", "groups"})
 
     _pooled: Scores | None = None
@@ -82,24 +79,19 @@ class Grouped(Recalibrator):
     _streams: dict[Key, State] | None = None
     _laws: dict[Key | None, ScoreLaw]
 
-    def __init__(self, recalibrator: Pooled | None = None, shrinkage: float = 20.0) -> None:
+    def __init__(self, recalibrator: Recalibrator | None = None, shrinkage: float = 20.0) -> None:
         self.recalibrator = recalibrator
         self.shrinkage = shrinkage
 
     def _check_params(self) -> None:
-        if self.recalibrator is not None and not isinstance(self.recalibrator, Pooled):
-            raise ValueError(
-                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, "
-                f"BetaCalibration, Scaling or Auto."
-            )
         self._inner()._check_params()
         k = self.shrinkage
         number = isinstance(k, int | float | np.integer | np.floating) and not isinstance(k, bool)
         if not number or not 0 <= k <= _MOST_SHRINKAGE:
             raise ValueError(f"shrinkage is {k!r}; expected a number of rows of 0 or more.")
 
-    def _inner(self) -> Pooled:
-        return Isotonic() if self.recalibrator is None else self.recalibrator
+    def _inner(self) -> CommonMap:
+        return inner_map(self.recalibrator)
 
     def fit(
         self,
@@ -172,7 +164,7 @@ class Grouped(Recalibrator):
         """
         self._check_params()
         if self._is_fitted():
-            check_kind(self, self._kind(), dist)
+            self.check_kind(dist)
         s, w, rows_of = _split_rows(y, dist, sample_weight, groups)
         if self._streams is None:
             known = self._group_scores if self._is_fitted() else {}
@@ -190,7 +182,9 @@ class Grouped(Recalibrator):
         self._laws = {}
         return self
 
-    def _kind(self) -> str:
+    @property
+    def score_kind_(self) -> str:
+        """The ``score_kind`` of the forecasts that the maps were fitted on."""
         if self._streams is None:
             return self.scores_.kind
         return next(iter(self._streams.values())).kind
@@ -216,14 +210,42 @@ class Grouped(Recalibrator):
         self._catch_up()
         return self._parts
 
+    def rename_groups(self, names: Mapping[Key, Key]) -> Self:
+        """Return the same fitted map with other names for its groups.
+
+        Parameters
+        ----------
+        names : mapping
+            The new name of each group.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Grouped().fit([1.0, 2.0], tl.Point([0.0, 0.0]), groups=["a", "b"])
+        >>> R.rename_groups({"a": "south", "b": "north"}).groups_
+        ['north', 'south']
+        """
+        self._check_fitted()
+        renamed = {names[key]: scores for key, scores in self._group_scores.items()}
+        in_order = {key: renamed[key] for key in sorted(renamed, key=_in_order)}
+        return self._unfitted_copy()._learn(self.scores_, in_order)
+
     @property
     def groups_(self) -> list[Key]:
         """The groups seen at ``fit``."""
         self._check_fitted()
         return list(self._group_scores)
 
+    def law(self, group: Key | None = None) -> ScoreLaw:
+        """Return the law of a group; the pooled law for None and groups not seen at ``fit``."""
+        self._check_fitted()
+        return self._law(group if group in self._group_scores else None)
+
+    def n_fit(self, group: Key | None = None) -> float:
+        """Return the number of rows, or their weight, that `law` was fitted on."""
+        return self._group_scores.get(group, self.scores_).total  # type: ignore[arg-type]
+
     def _law(self, key: Key | None) -> ScoreLaw:
-        """Return the law of a group, or the pooled law for None."""
         if key not in self._laws:
             scores = self.scores_
             if key is not None:
@@ -231,7 +253,7 @@ class Grouped(Recalibrator):
                 worth = self.shrinkage**2 / max(self.shrinkage + scores.total, 1.0)
                 if worth >= 1.0:
                     scores = combine(scores, self._borrowed(worth))
-            law = self._inner()._law(scores)
+            law = self._inner()._law_of(scores)
             if key is not None:
                 # Borrowed rows are no more rows than the pooled map has.
                 lows, highs = zip(law.supported, self._law(None).supported, strict=True)
@@ -240,7 +262,7 @@ class Grouped(Recalibrator):
         return self._laws[key]
 
     def _borrowed(self, worth: float) -> Scores:
-        """Pooled scores that count as this many rows."""
+        """CommonMap scores that count as this many rows."""
         x = self.scores_.values
         upper = self.scores_.cumulative()[1]
         levels = (np.arange(_BORROWED) + 0.5) / _BORROWED * self.scores_.total
@@ -266,7 +288,7 @@ class Grouped(Recalibrator):
             If a group was not there at ``fit``; its rows get the pooled map.
         """
         self._check_fitted()
-        check_kind(self, self.scores_.kind, dist)
+        self.check_kind(dist)
         keys, index = _group_index(groups, len(dist))
         unseen = [key for key in keys if key not in self._group_scores]
         if unseen:
@@ -277,7 +299,7 @@ class Grouped(Recalibrator):
                 UnknownGroupsWarning,
                 stacklevel=2,
             )
-        laws = [self._law(key if key in self._group_scores else None) for key in keys]
+        laws = [self.law(key) for key in keys]
         if len(laws) == 1:
             return dist._recalibrate(laws[0])
         rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from trueline.laws import ExponentialTail, NormalTail, PiecewiseLaw, ScoreLaw
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
 
 
-class Isotonic(Pooled):
+class Isotonic(CommonMap):
     """Isotonic recalibration, Algorithm 1 of the paper, in score space.
 
     On sorted scores the isotonic fit of the empirical frequencies (Eq. 6) is the empirical
@@ -64,7 +64,7 @@ class Isotonic(Pooled):
         if not isinstance(self.finite_sample, bool):
             raise ValueError(f"finite_sample is {self.finite_sample!r}; expected True or False.")
 
-    def _law(self, scores: Scores) -> ScoreLaw:
+    def _law_of(self, scores: Scores) -> ScoreLaw:
         lower, upper = scores.cumulative()
         shift, rows = (
             (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)

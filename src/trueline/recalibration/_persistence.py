@@ -14,9 +14,8 @@ import numpy as np
 from trueline._files import whole_file, write_text
 from trueline._messages import InputError, Option
 from trueline._validation import FloatArray
-from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._abstract import Key, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode, encode
-from trueline.recalibration._grouped import Key
 from trueline.recalibration._scores import Compressed, Exact, Scores, round_scores
 
 FORMAT = "trueline-recalibrator"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from trueline.laws import NormalLaw, ScoreLaw
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
 
 
-class Scaling(Pooled):
+class Scaling(CommonMap):
     """Shift and scale of the scores: the score is taken as normal with its own mean and std.
 
     Two parameters, by maximum likelihood; the variance scaling of Levi et al. (2022), with
@@ -23,5 +23,5 @@ class Scaling(Pooled):
     (array([12.]), array([0.8165]))
     """
 
-    def _law(self, scores: Scores) -> ScoreLaw:
+    def _law_of(self, scores: Scores) -> ScoreLaw:
         return NormalLaw(*scores.mean_and_std())

@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws import NormalLaw, ScoreLaw, SplineLaw
-from trueline.recalibration._abstract import Pooled
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
 
 # Rows in each outermost group, which carries the tail.
@@ -17,7 +17,7 @@ _MOST_KNOTS = 10_000
 _RESOLUTION = 1e-11
 
 
-class Smooth(Pooled):
+class Smooth(CommonMap):
     """A differentiable R, for densities and log scores.
 
     The scores are averaged in groups, evenly spaced on the normal quantile plot, and a
@@ -53,7 +53,7 @@ class Smooth(Pooled):
                 f"n_knots is {k!r}; expected None or an integer of 2 to {_MOST_KNOTS}."
             )
 
-    def _law(self, scores: Scores) -> ScoreLaw:
+    def _law_of(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
         # Each from its own end, so that neither tail rounds to a probability of 1.
         low, high = mid_ranks(w), mid_ranks(w[::-1])[::-1]

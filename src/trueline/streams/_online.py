@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from trueline._validation import FloatArray, NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Pooled, Recalibrator, check_kind, warn_if_weak
-from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._abstract import Key, Recalibrator
+from trueline.recalibration._common import CommonMap, warn_if_weak
+from trueline.recalibration._inner import inner_map
 from trueline.recalibration._scores import Scores, finite_scores, score_rows
 from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
@@ -114,13 +115,15 @@ class Online(Recalibrator):
     True
     """
 
+    is_exportable = True
+
     _memory: Memory
 
     _state_fields = frozenset({"memory", "levels", "map", "map_rows", "alarm"})
 
     def __init__(
         self,
-        recalibrator: Pooled | None = None,
+        recalibrator: Recalibrator | None = None,
         *,
         window: int | None = None,
         half_life: float | None = None,
@@ -140,11 +143,6 @@ class Online(Recalibrator):
     # ---- parameters ------------------------------------------------------------------
 
     def _check_params(self) -> None:
-        if self.recalibrator is not None and not isinstance(self.recalibrator, Pooled):
-            raise ValueError(
-                f"recalibrator is {self.recalibrator!r}; expected Isotonic, Smooth, "
-                f"BetaCalibration, Scaling or Auto."
-            )
         self._inner()._check_params()
         if self.window is not None and self.half_life is not None:
             raise ValueError(
@@ -175,8 +173,8 @@ class Online(Recalibrator):
                 f"alarm_rows is {self.alarm_rows!r}; expected a number of rows of 10 or more."
             )
 
-    def _inner(self) -> Pooled:
-        return Isotonic() if self.recalibrator is None else self.recalibrator
+    def _inner(self) -> CommonMap:
+        return inner_map(self.recalibrator)
 
     def _central(self) -> tuple[float, float] | None:
         """Levels of the ends of the interval, as `Distribution.interval` has them."""
@@ -215,7 +213,7 @@ class Online(Recalibrator):
         self._check_params()
         s, w = finite_scores(*score_rows(y, dist, sample_weight))
         self._begin(dist.score_kind)
-        self._learn(s, w)
+        self._learn_rows(s, w)
         warn_if_weak(self.scores_, min(len(s), self._memory.rows))
         return self
 
@@ -250,14 +248,14 @@ class Online(Recalibrator):
         """
         fitted = self._is_fitted()
         if fitted:
-            check_kind(self, self._memory.kind, dist)
+            self.check_kind(dist)
             self._check_unchanged()
         else:
             self._check_params()
         s, w = finite_scores(*score_rows(y, dist, sample_weight))
         if not fitted:
             self._begin(dist.score_kind)
-        self._learn(s, w)
+        self._learn_rows(s, w)
         return self
 
     def partial_fit(
@@ -302,7 +300,7 @@ class Online(Recalibrator):
         self._forget_results()
         self._renew_map()
 
-    def _learn(self, s: FloatArray, w: FloatArray | None) -> None:
+    def _learn_rows(self, s: FloatArray, w: FloatArray | None) -> None:
         memory = self._memory
         central = self._central()
         if memory.seen:
@@ -332,7 +330,7 @@ class Online(Recalibrator):
             self._map = self.scores_
         if self._map_reach is None:
             tail = 0.5 * (1.0 - float(self.coverage or 0.0))
-            self._map_reach = Reach(self._inner()._law(self._map), float(self.rate), tail)
+            self._map_reach = Reach(self._inner()._law_of(self._map), float(self.rate), tail)
         return self._map_reach
 
     @property
@@ -350,10 +348,20 @@ class Online(Recalibrator):
         if self._law_now is None:
             central = self._central()
             if central is None or self._levels is None:
-                self._law_now = self._inner()._law(self.scores_)
+                self._law_now = self._inner()._law_of(self.scores_)
             else:
                 self._law_now = self._reach().warped(central, self._levels)
         return self._law_now
+
+    def law(self, group: Key | None = None) -> ScoreLaw:
+        """Return the law of the score by the rows so far."""
+        return self.law_
+
+    @property
+    def score_kind_(self) -> str:
+        """The ``score_kind`` of the forecasts that were learned from."""
+        self._check_fitted()
+        return self._memory.kind
 
     @property
     def rows_seen_(self) -> int:
@@ -394,7 +402,7 @@ class Online(Recalibrator):
         """
         self._check_fitted()
         self._refuse_groups(groups)
-        check_kind(self, self._memory.kind, dist)
+        self.check_kind(dist)
         return dist._recalibrate(self.law_)
 
     # ---- manners ---------------------------------------------------------------------

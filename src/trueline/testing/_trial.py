@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -29,8 +28,8 @@ class Trial:
         self.rows = make_rows(base, 40)
         self.new = make_rows(base, 5, seed=1)
         self.weight = np.random.default_rng(2).integers(0, 4, size=len(self.rows.y))
-        self.takes_features = "X" in inspect.signature(recalibrator.fit).parameters
-        self.takes_groups = recalibrator._by_group
+        self.takes_features = recalibrator.needs_features
+        self.takes_groups = recalibrator.needs_groups
         fit = self.fit(self.rows)
         self.merges = self._able("merge", lambda: fit.merge(self.fit(self.rows)))
         self.compresses = self._able("compress", lambda: fit.compress(10))
