@@ -44,7 +44,7 @@ from sklearn.preprocessing import StandardScaler
 import trueline as tl
 from trueline._files import write_text
 from trueline.estimators import PerLevel
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 
 SETS = ("mpg", "auto", "crime", "kinematics", "stocks", "cpu", "bank", "wine")
 SMALL_SETS = ("mpg", "cpu")
@@ -185,7 +185,7 @@ def measure(data: str, name: str, seed: int) -> Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the packages, by the hundred
         model = MODELS[name].make(seed).fit(X[rows], y[rows])
-        F_cal, F = predictive(model, X_cal), predictive(model, X_test)
+        F_cal, F = read_forecast(model, X_cal), read_forecast(model, X_test)
     G = tl.Isotonic().fit(y_cal, F_cal).transform(F)
     floor = tl.calibration_floor(len(y_test), len(y_cal))
     return Result(

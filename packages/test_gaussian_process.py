@@ -5,7 +5,7 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 
 gaussian_process = pytest.importorskip("sklearn.gaussian_process")
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel  # noqa: E402
@@ -21,7 +21,7 @@ def model(**params):
 def test_its_standard_deviation_is_the_scale():
     X, y = rows(150)
     trained = model().fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     mean, std = trained.predict(X, return_std=True)
     assert isinstance(F, tl.Normal)
     np.testing.assert_array_equal(F.loc, mean)

@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 
 import trueline as tl
 from trueline.estimators import PerLevel
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -22,7 +22,7 @@ def one(**params):
 
 def test_its_quantiles_are_the_forecast():
     X, y = rows(200)
-    F = predictive(PerLevel(one(objective="quantile"), levels=LEVELS).fit(X, y), X)
+    F = read_forecast(PerLevel(one(objective="quantile"), levels=LEVELS).fit(X, y), X)
     alone = [one(objective="quantile", alpha=q).fit(X, y).predict(X) for q in LEVELS]
     assert isinstance(F, tl.Quantiles)
     np.testing.assert_array_equal(F.levels, LEVELS)
@@ -33,7 +33,7 @@ def test_its_quantiles_are_the_forecast():
 def test_models_that_are_trained_already():
     X, y = rows(200)
     models = {q: one(objective="quantile", alpha=q).fit(X, y) for q in (0.9, 0.1, 0.5)}
-    F = predictive(FrozenEstimator(PerLevel.from_fitted(models)), X)
+    F = read_forecast(FrozenEstimator(PerLevel.from_fitted(models)), X)
     np.testing.assert_array_equal(F.levels, [0.1, 0.5, 0.9])
     assert (F.ppf(0.9) >= models[0.9].predict(X)).all()
     with pytest.raises(ValueError, match=r"of level 0\.2 was trained for the 0\.1 quantile"):
@@ -52,7 +52,7 @@ def test_one_level_is_refused(params):
     level = params.get("alpha", 0.9)  # LightGBM's own default
     for model in (trained, trained.booster_):
         with pytest.raises(ValueError, match=f"trained for one quantile, the {level}; .*PerLevel"):
-            predictive(model, X)
+            read_forecast(model, X)
     with pytest.raises(ValueError, match="trained for one quantile"):
         tl.CalibratedRegressor(one(objective="quantile", **params), cv=2).fit(X, y)
 
@@ -61,7 +61,7 @@ def test_the_median_and_the_mean_are_points():
     X, y = rows(100)
     for params in ({"objective": "quantile", "alpha": 0.5}, {}, {"objective": "poisson"}):
         trained = one(**params).fit(X, np.maximum(y, 0.0))
-        F = predictive(trained, X)
+        F = read_forecast(trained, X)
         assert isinstance(F, tl.Point)
         np.testing.assert_array_equal(F.loc, trained.predict(X))
 

@@ -5,7 +5,7 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 
 ngboost = pytest.importorskip("ngboost")
 from ngboost import distns  # noqa: E402
@@ -19,7 +19,7 @@ def model(dist=distns.Normal, **params):
 def test_its_normal_is_the_forecast():
     X, y = rows(200)
     trained = model().fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     own = trained.pred_dist(X)
     assert isinstance(F, tl.Normal)
     np.testing.assert_array_equal(F.loc, trained.predict(X))
@@ -36,7 +36,7 @@ def test_other_families_come_in_the_unit_of_y(name):
         pytest.skip(f"ngboost {ngboost.__version__} has no {name}")
     X, y = rows(200)
     trained = model(getattr(distns, name)).fit(X, np.maximum(y, 1.0))
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     own = trained.pred_dist(X).dist
     for level in (0.05, 0.5, 0.95):
         np.testing.assert_allclose(F.ppf(level), own.ppf(level), rtol=1e-6)
@@ -47,7 +47,7 @@ def test_counts_are_refused():
     X, y = rows(100)
     trained = model(distns.Poisson).fit(X, np.maximum(y.round(), 0).astype(int))
     with pytest.raises(TypeError, match="discrete distribution"):
-        predictive(trained, X)
+        read_forecast(trained, X)
 
 
 @pytest.mark.parametrize("dist", [distns.Normal, distns.Laplace])

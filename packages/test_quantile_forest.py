@@ -5,7 +5,7 @@ import pytest
 from held_out import check_coverage, check_exact_law, check_manners, pandas_frame, rows
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.interop._reading import LEVELS
 
 quantile_forest = pytest.importorskip("quantile_forest")
@@ -23,7 +23,7 @@ def model(kind=KINDS[0], **params):
 def test_its_quantiles_are_the_forecast_whatever_it_predicts(kind, default):
     X, y = rows(200)
     trained = model(kind, default_quantiles=default).fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     assert isinstance(F, tl.Quantiles)
     np.testing.assert_allclose(F.ppf(LEVELS), trained.predict(X, quantiles=list(LEVELS)))
     # Between the levels it interpolates in its own way, and we in ours; it is close all the same.
@@ -35,7 +35,7 @@ def test_its_quantiles_are_the_forecast_whatever_it_predicts(kind, default):
 def test_levels_that_the_user_chose():
     X, y = rows(200)
     trained = model(default_quantiles=[0.9, 0.1, 0.5]).fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     np.testing.assert_array_equal(F.levels, [0.1, 0.5, 0.9])
     np.testing.assert_allclose(F.values, trained.predict(X)[:, [1, 2, 0]])
 
@@ -44,7 +44,7 @@ def test_two_outcomes_are_refused():
     X, y = rows(100)
     trained = model().fit(X, np.stack([y, y], axis=1))
     with pytest.raises(ValueError, match=r"gave quantiles of shape \(100, .*several outcomes"):
-        predictive(trained, X)
+        read_forecast(trained, X)
 
 
 def test_fresh_rows():

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeRegressor
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.interop._reading import LEVELS
 
 skpro = pytest.importorskip("skpro")
@@ -35,7 +35,7 @@ def test_its_distribution_is_the_forecast(family, frame):
     X, y = rows(200)
     X = frame(X)
     trained = double(dist=family).fit(X, y)
-    F, own = predictive(trained, X), trained.predict_proba(X)
+    F, own = read_forecast(trained, X), trained.predict_proba(X)
     assert type(F) is getattr(tl, family)
     np.testing.assert_allclose(F.mean(), np.ravel(trained.predict(X)))
     np.testing.assert_allclose(F.var(), np.ravel(trained.predict_var(X)))
@@ -46,7 +46,7 @@ def test_its_distribution_is_the_forecast(family, frame):
 def test_draws():
     X, y = rows(60)
     trained = BootstrapRegressor(LinearRegression(), n_bootstrap_samples=15, random_state=0)
-    F = predictive(trained.fit(pandas_frame(X), y), pandas_frame(X))
+    F = read_forecast(trained.fit(pandas_frame(X), y), pandas_frame(X))
     assert isinstance(F, tl.Samples)
     own = trained.predict_proba(pandas_frame(X))
     np.testing.assert_allclose(F.mean(), np.ravel(own.mean()), rtol=1e-2)
@@ -63,7 +63,7 @@ def test_quantile_models_at_their_own_levels():
         alpha_name="quantile",
         n_jobs=1,
     ).fit(pandas_frame(X), pd.Series(y))
-    F = predictive(trained, pandas_frame(X))
+    F = read_forecast(trained, pandas_frame(X))
     assert isinstance(F, tl.Quantiles)
     np.testing.assert_array_equal(F.levels, levels)
     alone = [QuantileRegressor(quantile=q, alpha=0.0).fit(X, y).predict(X) for q in levels]
@@ -77,8 +77,8 @@ def test_an_outcome_that_was_transformed_comes_in_its_unit():
     log = FunctionTransformer(np.log, np.exp)
     trained = TransformedTargetRegressor(double(), transformer=log).fit(X, target)
     bare = double().fit(X, np.log(target))
-    F = predictive(trained, X)
-    expected = np.exp(predictive(bare, X).ppf(LEVELS))
+    F = read_forecast(trained, X)
+    expected = np.exp(read_forecast(bare, X).ppf(LEVELS))
     np.testing.assert_allclose(F.ppf(LEVELS), expected, rtol=1e-6)
 
 
@@ -89,7 +89,7 @@ def test_counts_are_refused():
     counts = pd.DataFrame({"y": np.maximum(y.round(), 0.0)}, index=pandas_frame(X).index)
     trained = PoissonRegressor().fit(pandas_frame(X), counts)
     with pytest.raises(TypeError, match="discrete distribution"):
-        predictive(trained, pandas_frame(X))
+        read_forecast(trained, pandas_frame(X))
 
 
 def test_fresh_rows():

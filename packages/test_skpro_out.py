@@ -43,7 +43,7 @@ def failures(results):
 
 @pytest.mark.filterwarnings("ignore")  # the checks ask for what skpro approximates, and say so
 def test_the_class_passes_skpros_checks():
-    from trueline.interop._skpro_class import SkproDistribution
+    from trueline.interop._skpro.skpro_class import SkproDistribution
 
     np.random.seed(0)
     results = check_estimator(SkproDistribution, verbose=False)

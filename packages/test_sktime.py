@@ -8,7 +8,7 @@ from scipy.stats import betabinom
 from sklearn.frozen import FrozenEstimator
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 
 sktime = pytest.importorskip("sktime")
 from sktime.forecasting.naive import NaiveForecaster  # noqa: E402
@@ -61,7 +61,7 @@ def test_a_regressor_of_rows_of_series_is_a_point():
     forest = TimeSeriesForestRegressor(n_estimators=5, random_state=0)
     X, y = panel(80, 0)
     trained = forest.clone().fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     assert isinstance(F, tl.Point)
     np.testing.assert_array_equal(F.loc, trained.predict(X))
     n, m = 300, 600

@@ -15,7 +15,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import validate_data
 
 import trueline as tl
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.interop._reading import LEVELS
 
 tabpfn = pytest.importorskip("tabpfn")
@@ -68,7 +68,7 @@ def test_the_signature_is_what_the_reader_asks_for():
 def test_its_quantiles_are_the_forecast():
     X, y = rows(150)
     trained = StandIn().fit(X, y)
-    F = predictive(trained, X)
+    F = read_forecast(trained, X)
     own = trained.predict(X, output_type="quantiles", quantiles=[0.05, 0.5, 0.975])
     assert isinstance(F, tl.Quantiles)
     np.testing.assert_allclose(F.ppf([0.05, 0.5, 0.975]), np.stack(own, axis=1), rtol=1e-9)
@@ -84,7 +84,7 @@ def test_an_outcome_that_never_changes():
     X, y = rows(20)
     trained = StandIn().fit(X, y)
     trained.is_constant_target_, trained.constant_value_ = True, 7.0
-    np.testing.assert_array_equal(predictive(trained, X).median(), 7.0)
+    np.testing.assert_array_equal(read_forecast(trained, X).median(), 7.0)
 
 
 def test_fresh_rows():

@@ -27,7 +27,7 @@ from trueline.datasets import info, load, names
 from trueline.displays import _style
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators import CalibratedRegressor
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.models._torch import require_torch
 
 TEST_SHARE = 0.25
@@ -192,9 +192,9 @@ def forecast(
     whole = FrozenEstimator(refit.estimator_)
     on_training = CalibratedRegressor(whole, scale_estimator=None).fit(X, y)
     return {
-        "before": predictive(whole, X_test),
+        "before": read_forecast(whole, X_test),
         "training": on_training.predict_dist(X_test),
         "refit": refit.predict_dist(X_test),
-        "averaged": Mixture([predictive(m, X_test) for m in crossfit.estimators_]),
+        "averaged": Mixture([read_forecast(m, X_test) for m in crossfit.estimators_]),
         "crossfit": crossfit.predict_dist(X_test),
     }

@@ -9,7 +9,7 @@ from scipy import stats
 import trueline as tl
 from tests.interop.cases import LEVELS, every_forecast, forecast, values
 from trueline.interop import to_scipy
-from trueline.interop._scipy import ScipyDistribution
+from trueline.interop._scipy.outgoing import ScipyDistribution
 
 METHODS = ["pdf", "logpdf", "cdf", "sf", "logcdf", "logsf"]
 NATIVE = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from trueline.distributions import Distribution
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.metrics._edge import check_forecast
 
 T = TypeVar("T")
@@ -42,9 +42,9 @@ def one(dist: Distribution) -> Distribution:
 def of_estimator(estimator: Any, X: Any, name: str | None) -> dict[str, Distribution]:
     """Return the forecasts of a fitted model, or of several by name."""
     if not isinstance(estimator, Mapping):
-        return {name_of_model(estimator, name): predictive(estimator, X)}
+        return {name_of_model(estimator, name): read_forecast(estimator, X)}
     check_names(estimator, "estimator", "model", name)
-    return {key: predictive(model, X) for key, model in estimator.items()}
+    return {key: read_forecast(model, X) for key, model in estimator.items()}
 
 
 def name_of_model(estimator: Any, name: str | None) -> str:

@@ -12,7 +12,7 @@ from trueline.displays import _style
 from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
-from trueline.interop._predictive import predictive
+from trueline.interop import read_forecast
 from trueline.metrics import coverage as coverage_of
 from trueline.metrics._edge import check_count, check_rows
 from trueline.metrics._intervals import miss_rows
@@ -259,7 +259,7 @@ class IntervalDisplay:
         IntervalDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_estimator")
-        dist = predictive(estimator, X)
+        dist = read_forecast(estimator, X)
         name = name_of_model(estimator, name)
         return cls.from_predictions(y, dist, x, name=name, ax=ax, **kwargs)
 

@@ -26,9 +26,7 @@ from trueline.distributions import (
     Stacked,
     StudentT,
 )
-from trueline.interop import as_distribution
-from trueline.interop._predictive import predictive
-from trueline.interop._reading import Reader
+from trueline.interop import ForecastReader, as_distribution
 
 Rows = NDArray[np.intp]
 Split = tuple[Rows, Rows]
@@ -36,15 +34,15 @@ Split = tuple[Rows, Rows]
 
 @dataclass(frozen=True)
 class Forecaster:
-    """Reads the forecast of a fitted model; it travels to other processes as it is."""
+    """Reads the forecasts of fitted models, by the user's ``dist`` or else by their reader."""
 
     dist: Callable[[Any, Any], Any] | None
-    readers: tuple[Reader, ...]
+    read: ForecastReader
 
     def __call__(self, model: Any, X: Any) -> Distribution:
         """Return the forecasts of the rows of X."""
         if self.dist is None:
-            forecast = predictive(model, X, self.readers)
+            forecast = self.read(model, X)
         else:
             inner = model.estimator if isinstance(model, FrozenEstimator) else model
             forecast = as_distribution(self.dist(inner, X))
@@ -52,7 +50,7 @@ class Forecaster:
             source = "dist(estimator, X)" if self.dist else f"{type(model).__name__}'s forecast"
             raise ValueError(
                 f"{source} has {len(forecast)} rows, but X has {_num_samples(X)}; expected one "
-                f"forecast a row."
+                f"forecast per row."
             )
         return forecast
 
@@ -146,6 +144,53 @@ class Training:
         X, y, params = self._part(train)
         model = clone(self.estimator).fit(X, y, **params)
         return self.forecast(model, _safe_indexing(self.X, test)), model if keep else None
+
+
+def cross_fit(
+    estimator: Any,
+    X: Any,
+    y: FloatArray,
+    splits: Sequence[Split],
+    *,
+    dist: Callable[[Any, Any], Any] | None = None,
+    n_jobs: int | None = None,
+) -> tuple[Rows, Distribution]:
+    """Fit a copy of an estimator per split and forecast its test rows.
+
+    Parameters
+    ----------
+    estimator : regressor
+        Networks of `trueline.models` are trained together, which is faster.
+    X : (n, d) array-like
+    y : (n,) ndarray
+    splits : sequence of (train, test)
+        Row numbers.
+    dist : callable (estimator, X) -> Distribution, optional
+        Forecasts of a fitted estimator; by default they are read as `CalibratedRegressor` does.
+    n_jobs : int, optional
+        Number of fits at a time, as in joblib.
+
+    Returns
+    -------
+    rows : ndarray
+        The test rows of all splits, sorted.
+    dist : Distribution
+        Their forecasts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.model_selection import KFold
+    >>> from trueline.estimators import cross_fit
+    >>> X = np.arange(6.0)[:, None]
+    >>> rows, F = cross_fit(LinearRegression(), X, 2.0 * X[:, 0], list(KFold(3).split(X)))
+    >>> rows, F.loc.round(6)
+    (array([0, 1, 2, 3, 4, 5]), array([ 0.,  2.,  4.,  6.,  8., 10.]))
+    """
+    forecast = Forecaster(dist, ForecastReader())
+    together = pool(Training(estimator, X, y, forecast, {}, n_jobs).folds(splits))
+    return together.rows, together.dist
 
 
 def make_splits(cv: Any, X: Any, y: FloatArray, params: dict[str, Any], seed: int) -> list[Split]:

@@ -13,11 +13,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import FloatArray, increasing_levels
-from trueline.distributions import Distribution
+from trueline.distributions import Distribution, Quantiles
 from trueline.estimators._checks import inherited, learns
-from trueline.interop._frames import check_columns, column_names
-from trueline.interop._levels import point_prediction, trained_levels
-from trueline.interop._reading import belongs_to, quantiles
+from trueline.estimators._frames import check_columns, column_names
+from trueline.interop import level_parameter, point_prediction, trained_levels
 
 # Each is a fit, of every fold.
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -212,7 +211,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         check_columns(self.estimators_[0], getattr(self, "_column_names", None), X)
         columns = [point_prediction(model, X) for model in self.estimators_]
-        return quantiles(self, self.levels_.tolist(), np.stack(columns, axis=1))
+        return Quantiles(self.levels_, np.sort(np.stack(columns, axis=1), axis=1))
 
     def predict(self, X: Any) -> FloatArray:
         """Return the medians of the forecasts.
@@ -261,16 +260,9 @@ def _parameter(estimator: Any) -> str:
     """Return what a regressor calls its level."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__{_parameter(estimator[-1])}"
-    for package, name in (
-        ("lightgbm", "alpha"),
-        ("xgboost", "quantile_alpha"),
-        ("catboost", "loss_function"),
-        ("sklearn.ensemble._gb", "alpha"),
-    ):
-        if belongs_to(estimator, package):
-            return name
-    if hasattr(estimator, "get_params") and "quantile" in estimator.get_params():
-        return "quantile"
+    name = level_parameter(estimator)
+    if name is not None:
+        return name
     raise ValueError(
         f"estimator is {estimator!r}, of which it is not known what it calls its level. Say so, "
         f'such as parameter="alpha", or give a dict {{level: regressor}}.'

@@ -38,8 +38,7 @@ from trueline.estimators._crossfit import (
     make_splits,
     pool,
 )
-from trueline.estimators._shrinkage import find_shrinkage, shrunk
-from trueline.interop._frames import (
+from trueline.estimators._frames import (
     check_columns,
     check_container,
     column_names,
@@ -47,11 +46,8 @@ from trueline.interop._frames import (
     framed,
     in_order,
 )
-from trueline.interop._predictive import (
-    current_readers,
-    leaves_out_noise,
-    refuse_forecaster,
-)
+from trueline.estimators._shrinkage import find_shrinkage, shrunk
+from trueline.interop import ForecastReader, refuse_forecaster, spread_excludes_noise
 from trueline.recalibration import Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large
@@ -68,6 +64,7 @@ _LEARNED = (
     "n_features_in_",
     "feature_names_in_",
     "_column_names",
+    "_reader",
 )
 
 
@@ -230,14 +227,15 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         seed = _seed(self.random_state)
         recalibrator = self._seeded(recalibrator, seed)
         base = self._seeded_estimator(seed)
-        forecast = Forecaster(self.dist, current_readers())
+        self._reader = ForecastReader()
+        forecast = Forecaster(self.dist, self._reader)
         training = Training(base, X, y, forecast, routed.estimator.fit, self.n_jobs)
         splits = None
         if not (isinstance(base, FrozenEstimator) or is_train(self.cv)):
             splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
         folds, models = self._forecast(training, splits)
         pooled = pool(folds)
-        self._find_least_scale(pooled.dist, models[0], X)
+        self._find_least_scale(pooled.dist, models[0])
         pooled = pooled._replace(dist=self._with_least_scale(pooled.dist))
         # A map that depends on x needs no width that does, and is calibrated better without.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
@@ -338,9 +336,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         x_once = _rows_of(X, pooled.once)
         return _method.fit(recalibrator, outcomes, dist, weight, _at(groups, rows), x_once)
 
-    def _find_least_scale(self, dist: Distribution, model: Any, X: Any) -> None:
+    def _find_least_scale(self, dist: Distribution, model: Any) -> None:
         self._least_scale = 0.0
-        if type(dist) is Normal and self.dist is None and leaves_out_noise(model, X[:1]):
+        if type(dist) is Normal and self.dist is None and spread_excludes_noise(model):
             self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
 
     def _with_least_scale(self, dist: Distribution) -> Distribution:
@@ -443,7 +441,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)
         ordered = in_order(X, names)  # to the scale and the map a column is its place
-        forecast = Forecaster(self.dist, current_readers())
+        if not hasattr(self, "_reader"):
+            self._reader = ForecastReader()
+        forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
             dist = self._with_least_scale(forecast(model, X))
             if self.scale_ is not None:
@@ -618,6 +618,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 method_mapping=MethodMapping().add(caller="fit", callee="split"),
             )
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Readers that users register may be functions that cannot be pickled.
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_reader"}
 
     def __sklearn_tags__(self) -> Any:
         return inherited(super().__sklearn_tags__(), self.estimator)

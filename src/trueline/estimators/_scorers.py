@@ -7,8 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from trueline.distributions import Distribution
-from trueline.interop import as_distribution
-from trueline.interop._predictive import predictive
+from trueline.interop import as_distribution, read_forecast
 from trueline.metrics import calibration_error, crps, interval_score
 
 
@@ -129,5 +128,5 @@ def neg_interval_score(
 
 def _forecast(estimator: Any, X: Any, groups: ArrayLike | None) -> Distribution:
     if groups is None:
-        return predictive(estimator, X)
+        return read_forecast(estimator, X)
     return as_distribution(estimator.predict_dist(X, groups=groups))

@@ -1,7 +1,7 @@
-"""Forecasts out again: as what other libraries take, as tables, as draws, and as numbers to log.
+"""Forecasts and models of other libraries: read, converted, and given out again.
 
-`trueline.as_distribution` takes forecasts in. These give a forecast, recalibrated or not, back in
-the form that the rest of a program speaks, and score it where other libraries run the loop:
+`as_distribution` converts a forecast of another library, `read_forecast` reads that of a fitted
+model, and these functions convert a forecast, recalibrated or not, to the types of others:
 
 =================  =================================================================================
 `to_scipy`         a frozen distribution, with the methods of those of ``scipy.stats``
@@ -11,30 +11,46 @@ the form that the rest of a program speaks, and score it where other libraries r
 `to_xarray`        draws with named dimensions, as arviz reads them
 =================  =================================================================================
 
-No other library is imported before the function that needs it is called.
+All that concerns one library is in one module or subpackage. No library is imported before the
+function that needs it is called.
 
 >>> import trueline as tl
->>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 0.1)  # far too sure of itself
+>>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 0.1)  # far too narrow
 >>> G = tl.Isotonic().fit([-2.0, -0.5, 0.5, 2.0], F).transform(F)
 >>> tl.interop.to_scipy(G).ppf(0.8).round(2)
 array([2., 2., 2., 2.])
 """
 
-from trueline.interop._convert import as_distribution
-from trueline.interop._frame import to_frame
-from trueline.interop._predictive import register_reader, unregister_reader
-from trueline.interop._scipy import to_scipy
-from trueline.interop._skpro import to_skpro
-from trueline.interop._torch import to_torch
-from trueline.interop._xarray import to_xarray
+from trueline.interop._as_distribution import as_distribution
+from trueline.interop._quantile_loss import level_parameter, point_prediction, trained_levels
+from trueline.interop._readers import (
+    ForecastReader,
+    read_forecast,
+    refuse_forecaster,
+    register_reader,
+    unregister_reader,
+)
+from trueline.interop._scipy.outgoing import to_scipy
+from trueline.interop._sklearn.readers import spread_excludes_noise
+from trueline.interop._skpro.outgoing import to_skpro
+from trueline.interop._tables.outgoing import to_frame
+from trueline.interop._torch.outgoing import to_torch
+from trueline.interop._xarray.outgoing import to_xarray
 
 __all__ = [
+    "ForecastReader",
     "as_distribution",
+    "level_parameter",
+    "point_prediction",
+    "read_forecast",
+    "refuse_forecaster",
     "register_reader",
+    "spread_excludes_noise",
     "to_frame",
     "to_scipy",
     "to_skpro",
     "to_torch",
     "to_xarray",
+    "trained_levels",
     "unregister_reader",
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,12 +12,10 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, RecalibratedScores
-from trueline.laws import LOG_SQRT_2PI, ScoreLaw, normal_score, solve_increasing
+from trueline.laws import LOG_SQRT_2PI, ScoreLaw, normal_score
 
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
-# A normal score beyond all that a probability has.
-_FAR = 40.0
 
 # The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and
 # weights of one; rows are worked on in blocks of this many elements.
@@ -245,215 +242,7 @@ class Continued(Distribution):
         return RecalibratedScores(self, law)
 
 
-#: What scipy's newer distributions call the methods of the older ones.
-NEW_NAMES = {"ppf": "icdf", "isf": "iccdf", "sf": "ccdf", "logsf": "logccdf", "var": "variance"}
-
-
-class ScipyForecast(External):
-    """A family of ``scipy.stats``, with a parameter array of shape (n, 1) each."""
-
-    _kind: ClassVar[str] = "from scipy"
-
-    def __init__(
-        self,
-        family: Callable[..., Any],
-        parameters: Mapping[str, FloatArray],
-        rows: int,
-        names: Mapping[str, str],
-    ) -> None:
-        self.family = family
-        self.parameters = dict(parameters)
-        self._rows = rows
-        self._names = names
-        self._frozen = family(**self.parameters)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self._rows
-
-    def _select(self, rows: Rows) -> External:
-        parameters = {name: p[rows] for name, p in self.parameters.items()}
-        return ScipyForecast(self.family, parameters, len(rows), self._names)
-
-    def _ask(self, name: str, *x: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            answer = getattr(self._frozen, self._names.get(name, name))(*x)
-        return _stretch(answer, self._rows, x[0].shape[1] if x else 1)
-
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        return self._ask("cdf", y)
-
-    def _sf(self, y: FloatArray) -> FloatArray:
-        return self._ask("sf", y)
-
-    def _logcdf(self, y: FloatArray) -> FloatArray:
-        return self._ask("logcdf", y)
-
-    def _logsf(self, y: FloatArray) -> FloatArray:
-        return self._ask("logsf", y)
-
-    def _logpdf(self, y: FloatArray) -> FloatArray:
-        return self._ask("logpdf", y)
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._ask("ppf", q)
-
-    def _isf(self, q: FloatArray) -> FloatArray:
-        return self._ask("isf", q)
-
-    def _mean(self) -> FloatArray:
-        return self._ask("mean")[:, 0]
-
-    def _var(self) -> FloatArray:
-        return self._ask("var")[:, 0]
-
-
-class TorchForecast(External):
-    """A family of ``torch.distributions``, with a float64 tensor of shape (n, 1) each."""
-
-    _kind: ClassVar[str] = "from torch"
-
-    # 1 - CDF is all there is of the upper tail: beyond 6 it has fewer than seven digits.
-    _reach: ClassVar[float] = 6.0
-
-    def __init__(
-        self, family: Callable[..., Any], parameters: Mapping[str, Any], rows: int
-    ) -> None:
-        self.family = family
-        self.parameters = dict(parameters)
-        self._rows = rows
-        # Outside its support a validating distribution raises; here that is a density of 0.
-        self._frozen = family(**self.parameters, validate_args=False)
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self._rows
-
-    def _select(self, rows: Rows) -> External:
-        index = np.ascontiguousarray(rows)  # a tensor takes no other
-        parameters = {name: p[index] for name, p in self.parameters.items()}
-        return TorchForecast(self.family, parameters, len(rows))
-
-    def _ask(self, name: str, x: FloatArray) -> FloatArray:
-        with sys.modules["torch"].no_grad():
-            answer = getattr(self._frozen, name)(_tensor(x))
-        return _stretch(answer.numpy(), self._rows, x.shape[1])
-
-    def _inside(self, y: FloatArray) -> FloatArray:
-        check = self._frozen.support.check(_tensor(y))
-        return _stretch(check.numpy(), self._rows, y.shape[1])
-
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        above = y > _stretch(getattr(self._frozen.support, "lower_bound", -np.inf), self._rows, 1)
-        return np.where(self._inside(y), self._ask("cdf", y), above)
-
-    def _logpdf(self, y: FloatArray) -> FloatArray:
-        return np.where(self._inside(y), self._ask("log_prob", y), -np.inf)
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        try:
-            return self._ask("icdf", q)
-        except NotImplementedError:
-            return self._solve(q)
-
-    def _solve(self, q: FloatArray) -> FloatArray:
-        """Quantiles of a distribution that torch knows the CDF of only."""
-        target = np.broadcast_to(ndtri(q), (self._rows, q.shape[1]))
-        rows = np.broadcast_to(np.arange(self._rows)[:, None], target.shape)
-        mean, width = self._mean()[:, None], np.sqrt(self._var())[:, None]
-        mean, width = np.where(np.isfinite(mean), mean, 0.0), np.where(width > 0, width, 1.0)
-        start = np.broadcast_to(mean, target.shape).ravel()
-        reach = np.broadcast_to(np.where(np.isfinite(width), width, 1.0), target.shape).ravel()
-        root = solve_increasing(
-            self._normal_excess, start - reach, start + reach, args=(target.ravel(), rows.ravel())
-        )
-        return root.reshape(target.shape)
-
-    def _normal_excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
-        part, values = self._select(rows.astype(np.intp)), y[:, None]
-        score = normal_score(part._logcdf(values), part._logsf(values))[:, 0]
-        return np.clip(score, -_FAR, _FAR) - target  # finite outside the support
-
-    def _moment(self, name: str) -> FloatArray:
-        try:
-            moment = getattr(self._frozen, name).numpy()
-        except NotImplementedError:
-            moment = np.nan
-        return _stretch(moment, self._rows, 1)[:, 0]
-
-    def _mean(self) -> FloatArray:
-        return self._moment("mean")
-
-    def _var(self) -> FloatArray:
-        return self._moment("variance")
-
-
-class SkproForecast(External):
-    """A distribution of skpro with one column."""
-
-    _kind: ClassVar[str] = "from skpro"
-
-    _reach: ClassVar[float] = 6.0  # as for torch
-
-    def __init__(self, dist: Any) -> None:
-        self.dist = dist
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.dist)
-
-    def _select(self, rows: Rows) -> External:
-        return SkproForecast(self.dist.iloc[rows])
-
-    def _ask(self, name: str, x: FloatArray) -> FloatArray:
-        # skpro takes one value a row, and some of its classes do not take rows twice.
-        out = np.empty((len(self), x.shape[1]))
-        method = getattr(self.dist, name)
-        with np.errstate(all="ignore"):
-            for j in range(x.shape[1]):
-                column = np.broadcast_to(x[:, j : j + 1], (len(self), 1))
-                out[:, j] = np.asarray(method(column))[:, 0]
-        return out
-
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        p = self._ask("cdf", y)
-        return np.where(np.isnan(p), y > self._ppf(_HALF), p)
-
-    def _logpdf(self, y: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            log = (
-                self._ask("log_pdf", y)
-                if "log_pdf" in skpro_exact(self.dist)
-                else np.log(self._ask("pdf", y))
-            )
-        return np.where(np.isnan(log), -np.inf, log)
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._ask("ppf", q)
-
-    def _moment(self, name: str) -> FloatArray:
-        # skpro draws a sample for what it has no formula for.
-        exact = name in skpro_exact(self.dist)
-        moment = np.asarray(getattr(self.dist, name)()) if exact else np.nan
-        return _stretch(moment, len(self), 1)[:, 0]
-
-    def _mean(self) -> FloatArray:
-        return self._moment("mean")
-
-    def _var(self) -> FloatArray:
-        return self._moment("var")
-
-
-def skpro_exact(dist: Any) -> list[str]:
-    """Methods that skpro computes by a formula."""
-    return dist.get_tag("capabilities:exact", [], raise_error=False) or []
-
-
-def _tensor(x: FloatArray) -> Any:
-    return sys.modules["torch"].tensor(np.ascontiguousarray(x))
-
-
-def _stretch(answer: Any, n: int, k: int) -> FloatArray:
-    """Make a library's answer a float64 array of shape (n, k) of its own."""
+def as_rows(answer: Any, n: int, k: int) -> FloatArray:
+    """Return an answer of another library as a float64 array of shape (n, k)."""
     a = np.asarray(answer, dtype=np.float64)
     return a if a.shape == (n, k) else np.broadcast_to(a, (n, k)).copy()

@@ -50,7 +50,7 @@ def quantiles(model: Any, levels: Sequence[float], values: Any) -> Distribution:
     return Quantiles(np.asarray(levels, dtype=np.float64)[order], np.sort(a[:, order], axis=1))
 
 
-def one_a_row(model: Any, prediction: Any) -> FloatArray:
+def one_per_row(model: Any, prediction: Any) -> FloatArray:
     """Return a prediction as numbers, of which there must be one a row."""
     a = np.asarray(prediction, dtype=np.float64)
     if a.ndim == 2 and a.shape[1] == 1:

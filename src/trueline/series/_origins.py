@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline.distributions import Distribution
-from trueline.estimators._crossfit import Forecaster, Split, Training, pool
-from trueline.interop._predictive import current_readers
+from trueline.estimators import cross_fit
 from trueline.series._dates import Dates, Step, check_date, check_step
 from trueline.series._days import Rows
 from trueline.series._windows import Windows
@@ -63,7 +62,9 @@ class RollingOrigins:
         many = f"{len(self)} origin{'s' if len(self) > 1 else ''}"
         return f"RollingOrigins({many} from {self.origins[0]} to {self.origins[-1]})"
 
-    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(
+        self, X: Any = None, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[Rows, Rows]]:
         """Yield (train, test) rows, as the splitters of scikit-learn do.
 
         Parameters
@@ -194,7 +195,7 @@ def rolling_origins(
 def rolling_forecasts(
     model: Any,
     W: Windows,
-    origins: RollingOrigins | Iterable[Split],
+    origins: RollingOrigins | Iterable[tuple[Rows, Rows]],
     *,
     dist: Callable[[Any, Any], Any] | None = None,
     n_jobs: int | None = None,
@@ -253,10 +254,7 @@ def rolling_forecasts(
         raise ValueError("origins gave no splits; expected at least one (train, test).")
     for train, test in splits:
         _check_split(W, train, test)
-    forecast = Forecaster(dist, current_readers())
-    folds = Training(model, W.X, W.y, forecast, {}, n_jobs).folds(splits)
-    together = pool(folds)
-    return together.rows, together.dist
+    return cross_fit(model, W.X, W.y, splits, dist=dist, n_jobs=n_jobs)
 
 
 def _check_split(W: Windows, train: Rows, test: Rows) -> None:

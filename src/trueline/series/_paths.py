@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Normal, Samples
-from trueline.estimators._crossfit import Forecaster
-from trueline.interop._predictive import current_readers
+from trueline.interop import ForecastReader
 from trueline.series._dates import Dates
 from trueline.series._windows import Windows, latest
 
@@ -273,7 +272,7 @@ def _sampler(model: Any, n_paths: int, random_state: RandomState) -> Draw:
         draw: Draw = model._path_sampler(n_paths, random_state)
         return draw
     rng = generator(random_state)
-    forecast = Forecaster(None, current_readers())
+    forecast = ForecastReader()
 
     def sample(X: FloatArray) -> FloatArray:
         F = forecast(model, X.reshape(-1, X.shape[-1]))

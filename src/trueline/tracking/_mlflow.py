@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from trueline._optional import library
 from trueline._validation import detached
 from trueline.interop import as_distribution
-from trueline.interop._library import library
 from trueline.tracking._scores import scores
 
 

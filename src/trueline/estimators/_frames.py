@@ -1,0 +1,107 @@
+"""Columns of data frames that come in, and results as the data frames that were asked for."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_feature_names, _get_feature_names
+
+from trueline._optional import library
+from trueline._validation import FloatArray
+
+Names = NDArray[np.object_] | None
+
+CONTAINERS = ("default", "pandas", "polars")
+
+
+def check_container(container: Any) -> None:
+    """Raise unless it is a container that we can make."""
+    if container not in CONTAINERS:
+        raise ValueError(
+            f"transform is {container!r}; expected 'default' (numpy), 'pandas' or 'polars'."
+        )
+
+
+def container_of(model: Any) -> str:
+    """Return what was asked for with `set_output`, or else in scikit-learn's configuration."""
+    chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
+    return chosen or get_config()["transform_output"]
+
+
+def column_names(X: Any) -> Names:
+    """Return the names of the columns of a frame, and None of what has none that are text."""
+    try:
+        names: Names = _get_feature_names(X)
+    except TypeError:  # some are text and some are not: for the estimator to refuse
+        return None
+    return names
+
+
+def check_columns(model: Any, names: Names, X: Any) -> None:
+    """Raise if a frame has as many columns as that of the fit, but others or in another order.
+
+    Many packages take columns by their place and look at no name. Another number of columns is
+    for the estimator to see: one that picks columns by name may do with more.
+    """
+    given = column_names(X)
+    if names is None or given is None or len(given) != len(names):
+        return
+    if not _picks_by_name(model):
+        _check_feature_names(SimpleNamespace(feature_names_in_=names), X, reset=False)
+
+
+def in_order(X: Any, names: Names) -> Any:
+    """Return the columns of the fit in their order, of a frame that has them and perhaps more."""
+    given = column_names(X)
+    if (
+        names is None
+        or given is None
+        or np.array_equal(given, names)
+        or not set(names) <= set(given)
+    ):
+        return X
+    return _safe_indexing(X, list(names), axis=1)
+
+
+def _picks_by_name(model: Any) -> bool:
+    """Whether X goes to a `ColumnTransformer` first, to which the order of columns is nothing."""
+    from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+
+    while True:
+        if isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, Pipeline):
+            model = model[0]
+        elif isinstance(model, TransformedTargetRegressor):
+            model = model.regressor_
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return isinstance(model, ColumnTransformer)
+
+
+def framed(values: FloatArray, name: str, levels: Any, X: Any, container: str) -> Any:
+    """Return (n,) values as a named series, (n, m) values as a frame with one column per level.
+
+    The rows keep the index of X if X is a pandas frame.
+    """
+    if container == "default":
+        return values
+    module = library(container, f"set_output(transform={container!r})")
+    if container == "pandas":
+        # X need not be of pandas: an index is taken from objects that behave like its frames.
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+        if values.ndim == 1:
+            return module.Series(values, index=index, name=name)
+        return module.DataFrame(values, index=index, columns=np.asarray(levels, dtype=float))
+    if values.ndim == 1:
+        return module.Series(name, values)
+    # Names of polars' columns are strings.
+    return module.DataFrame(values, schema=[str(level) for level in np.asarray(levels, float)])

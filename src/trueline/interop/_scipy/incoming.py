@@ -1,0 +1,174 @@
+"""Distributions of scipy.stats, of both its infrastructures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from trueline._validation import FloatArray, as_float
+from trueline.distributions import (
+    Distribution,
+    Laplace,
+    Logistic,
+    Mixture,
+    Normal,
+    StudentT,
+)
+from trueline.interop._refusals import (
+    checked,
+    class_name,
+    refuse,
+    refuse_multivariate,
+    refuse_steps,
+    rows_of,
+)
+from trueline.interop._scipy.forecast import NEW_NAMES, ScipyForecast
+from trueline.interop._transformed import affine
+
+_Parameters = dict[str, FloatArray]
+
+
+def from_scipy(obj: Any, _kind: str | None = None) -> Distribution:
+    """Convert a distribution of scipy.stats."""
+    stats = import_module("scipy.stats")
+    family = getattr(obj, "dist", None)
+    if isinstance(family, stats.rv_continuous):
+        return _from_frozen(obj)
+    if isinstance(family, stats.rv_discrete):
+        refuse_steps(f"scipy.stats.{family.name}", "dist.rvs((1000, n)).T")
+    if isinstance(obj, stats.rv_continuous | stats.rv_discrete):
+        raise TypeError(
+            f"obj is the family scipy.stats.{obj.name}, without parameters; expected a frozen "
+            f"distribution. Call it with its parameters, such as norm(loc, scale)."
+        )
+    bases = {cls.__name__ for cls in type(obj).__mro__}
+    if "DiscreteDistribution" in bases:
+        refuse_steps(f"scipy.stats.{type(obj).__name__}", "dist.sample(1000).T")
+    if "ContinuousDistribution" in bases:
+        return _from_object(obj)
+    if bases & {"Mixture"} and hasattr(obj, "components"):
+        return Mixture([from_scipy(part) for part in obj.components], obj.weights)
+    if type(obj).__name__.startswith("multivariate_"):
+        refuse_multivariate(class_name(obj), "Normal(dist.mean, dist.cov.diagonal() ** 0.5)")
+    return refuse(obj)
+
+
+# ---- frozen --------------------------------------------------------------------------
+
+
+def _from_frozen(obj: Any) -> Distribution:
+    family = obj.dist
+    shapes = family.shapes.split(", ") if family.shapes else []
+    given = dict(zip([*shapes, "loc", "scale"], obj.args, strict=False)) | obj.kwds
+    parameters = {
+        key: as_float(value, key) for key, value in ({"loc": 0.0, "scale": 1.0} | given).items()
+    }
+    shape = np.broadcast_shapes(*(p.shape for p in parameters.values()))
+    rows = rows_of(shape, family.name)
+    flat = {key: np.broadcast_to(p, shape).reshape(rows) for key, p in parameters.items()}
+    return from_family(family, flat)
+
+
+def from_family(family: Any, parameters: _Parameters) -> Distribution:
+    """Make n rows of a scipy family, or of the one of that name, from parameters (n,)."""
+    stats = import_module("scipy.stats")
+    family = getattr(stats, family) if isinstance(family, str) else family
+    for name, native in _NATIVE.items():
+        if type(family) is type(getattr(stats, name)):
+            return native(**parameters)
+    rows = max(len(p) for p in parameters.values())
+    columns = {"loc": np.zeros((rows, 1)), "scale": np.ones((rows, 1))}
+    columns |= {key: p[:, None] for key, p in parameters.items()}
+    return checked(ScipyForecast(family, columns, rows, {}), family.name)
+
+
+def cauchy(loc: FloatArray, scale: FloatArray) -> Distribution:
+    """Cauchy forecasts."""
+    return StudentT(loc, scale, 1.0)
+
+
+_NATIVE: dict[str, Callable[..., Distribution]] = {
+    "norm": Normal,
+    "t": StudentT,
+    "cauchy": cauchy,
+    "laplace": Laplace,
+    "logistic": Logistic,
+}
+
+
+# ---- objects -------------------------------------------------------------------------
+
+
+def _from_object(obj: Any) -> Distribution:
+    """Convert a distribution of scipy's newer infrastructure."""
+    stats = import_module("scipy.stats")
+    name = type(obj).__name__
+    # scipy shows the parameters by name, but has no public list of the names.
+    given = vars(obj).get("_original_parameters", {})
+    shape = np.broadcast_shapes(*(np.shape(p) for p in given.values()))
+    rows = rows_of(shape, name)
+    if isinstance(obj, stats.Normal):
+        return Normal(np.ravel(obj.mu), np.ravel(obj.sigma))
+    try:
+        parameters = {
+            key: np.broadcast_to(as_float(p, key), shape).reshape(rows, 1)
+            for key, p in given.items()
+        }
+        if name == "ShiftedScaledDistribution":
+            inner = _from_object(obj._dist)
+            if inner._affine_score:
+                stretched = inner._take(np.zeros(rows, np.intp)) if len(inner) < rows else inner
+                loc = parameters.get("loc", np.zeros((rows, 1)))
+                return affine(stretched, loc, parameters.get("scale", np.ones((rows, 1))))
+        dist = ScipyForecast(_Rebuild(obj), parameters, rows, NEW_NAMES)
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"obj is a scipy.stats.{name}, whose rows cannot be taken apart; expected a "
+            f"distribution that its own parameters make. Give draws instead: "
+            f"Samples(dist.sample(1000).T)."
+        ) from None
+    return checked(dist, name)
+
+
+class _Rebuild:
+    """Makes a distribution like the one given, of other parameters.
+
+    A function of a distribution, such as ``stats.exp(X)``, has the parameters of X beside its
+    own, under names that scipy keeps apart.
+    """
+
+    #: What a function of a distribution holds beside parameters.
+    _FUNCTIONS = ("g", "h", "dh", "logdh", "increasing")
+
+    def __init__(self, obj: Any) -> None:
+        self._type = type(obj)
+        self._inner: _Rebuild | None = None
+        self._own: list[str] = []
+        self._functions: dict[str, Any] = {}
+        if type(obj).__name__ not in _FUNCTIONS_OF_A_DISTRIBUTION:
+            return
+        inner = obj._dist
+        self._inner = _Rebuild(inner)
+        self._own = [
+            key for key in obj._original_parameters if key not in inner._original_parameters
+        ]
+        if type(obj).__name__ == "MonotonicTransformedDistribution":
+            self._functions = {key: getattr(obj, f"_{key}") for key in self._FUNCTIONS}
+
+    def __call__(self, **parameters: FloatArray) -> Any:
+        if self._inner is None:
+            return self._type(**parameters)
+        own = {key: parameters.pop(key) for key in self._own}
+        return self._type(self._inner(**parameters), **own, **self._functions)
+
+
+_FUNCTIONS_OF_A_DISTRIBUTION = (
+    "FoldedDistribution",
+    "MonotonicTransformedDistribution",
+    "OrderStatisticDistribution",
+    "ShiftedScaledDistribution",
+    "TruncatedDistribution",
+)

@@ -1,0 +1,1 @@
+"""Support of scikit-learn and models with its interface."""

@@ -1,0 +1,120 @@
+"""Models of scikit-learn, and other models with ``predict(X, return_std=True)``."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution
+from trueline.interop._reading import normal, one_per_row
+from trueline.interop._sklearn.composition import innermost
+
+
+def read_linear(model: Any, X: Any) -> Distribution | None:
+    """Read Bayesian linear models."""
+    from sklearn.linear_model import ARDRegression, BayesianRidge
+    from sklearn.utils import check_array
+
+    if not isinstance(model, ARDRegression | BayesianRidge):
+        return None
+    # They compute the standard deviation from X unconverted, which fails for frames of polars and
+    # arrays of objects. The first call checks the column names, which the second does not have.
+    mean = model.predict(X)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        _, std = model.predict(check_array(X, accept_sparse=True), return_std=True)
+    return normal(mean, std)
+
+
+def read_standard_deviation(model: Any, X: Any) -> Distribution | None:
+    """Read Gaussian processes, and every model with ``predict(X, return_std=True)``."""
+    try:
+        parameters = inspect.signature(model.predict).parameters
+    except (AttributeError, ValueError):  # no predict, or one that is not written in Python
+        return None
+    if "return_std" not in parameters:
+        return None
+    mean, std = model.predict(X, return_std=True)
+    return normal(one_per_row(model, mean), std)
+
+
+def read_members(model: Any, X: Any) -> Distribution | None:
+    """Read forests and bagging by the spread of their members."""
+    if not _is_ensemble(model) or len(model.estimators_) < 2:
+        return None
+    mean, var = _moments(_member_predictions(model, X))
+    return normal(mean, np.sqrt(var))
+
+
+def spread_excludes_noise(model: Any) -> bool:
+    """Whether the scale that is read is the uncertainty of the mean only, which may vanish.
+
+    Parameters
+    ----------
+    model : fitted regressor
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from trueline.interop import spread_excludes_noise
+    >>> spread_excludes_noise(RandomForestRegressor()), spread_excludes_noise(BayesianRidge())
+    (True, False)
+    """
+    from sklearn.gaussian_process import GaussianProcessRegressor
+
+    inner, _ = innermost(model)
+    return _is_ensemble(inner) or isinstance(inner, GaussianProcessRegressor)
+
+
+def _is_ensemble(model: Any) -> bool:
+    from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
+
+    return isinstance(model, BaggingRegressor | ExtraTreesRegressor | RandomForestRegressor)
+
+
+def _member_predictions(model: Any, X: Any) -> Iterator[FloatArray]:
+    """Yield the predictions of each member of an ensemble, in order."""
+    from sklearn.utils import get_tags
+    from sklearn.utils.parallel import Parallel, delayed
+    from sklearn.utils.validation import validate_data
+
+    columns = getattr(model, "estimators_features_", None)
+    # Members were fitted on arrays, so the names and the number of features are checked here.
+    rows = validate_data(
+        model,
+        X,
+        reset=False,
+        dtype=np.float32 if columns is None else None,
+        accept_sparse="csr",
+        ensure_all_finite="allow-nan" if get_tags(model).input_tags.allow_nan else True,
+    )
+    jobs = (
+        (member.predict, rows if columns is None else rows[:, columns[k]])
+        for k, member in enumerate(model.estimators_)
+    )
+    if model.n_jobs in (None, 1):
+        yield from (predict(part) for predict, part in jobs)
+    else:
+        parallel = Parallel(n_jobs=model.n_jobs, prefer="threads", return_as="generator")
+        yield from parallel(delayed(predict)(part) for predict, part in jobs)
+
+
+def _moments(predictions: Iterable[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance over members, one pass and no (members, rows) array (Welford, 1962)."""
+    count, mean, square = 0, np.zeros(1), np.zeros(1)
+    for p in predictions:
+        count += 1
+        step = p - mean
+        mean = mean + step / count
+        square = square + step * (p - mean)
+    return mean, square / count

@@ -1,0 +1,71 @@
+"""A forecast as a distribution of skpro."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueline._optional import library
+from trueline.distributions import Laplace, Logistic, Normal
+from trueline.interop._as_distribution import as_distribution
+
+
+def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
+    """Give a forecast as a distribution of skpro: n rows and one column, labelled as pandas does.
+
+    `Normal`, `Laplace` and `Logistic` become skpro's own. Every other forecast, recalibrated ones
+    among them, becomes a subclass of skpro's ``BaseDistribution`` that asks the forecast itself.
+    Its ``mean``, ``var``, ``energy``, ``pdf``, ``log_pdf``, ``pmf``, ``cdf``, ``surv``, ``ppf``,
+    ``quantile`` and ``sample`` are what the forecast says, and are tagged as exact, so that
+    skpro's metrics, such as its CRPS, take no samples. So does `StudentT`, because the CDF of
+    skpro's own is NaN from some 340 degrees of freedom on. ``sample`` is seeded by
+    ``numpy.random.seed``, as skpro's own are.
+
+    Parameters
+    ----------
+    F : Distribution, or what `as_distribution` takes
+        n forecasts.
+    index : pandas.Index or array-like of length n, optional
+        Labels of the rows, or a pandas Series or DataFrame that has them; 0 to n - 1 by default.
+    columns : pandas.Index or array-like of length 1, optional
+        Label of the column; 0 by default.
+
+    Returns
+    -------
+    skpro.distributions.base.BaseDistribution
+        `as_distribution` gives the forecast back.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Quantiles([0.1, 0.5, 0.9], [[1.0, 2.0, 4.0], [0.0, 5.0, 6.0]])
+    >>> dist = tl.interop.to_skpro(F, index=["a", "b"], columns=["price"])
+    >>> dist.ppf(0.9)
+       price
+    a    4.0
+    b    6.0
+    >>> dist.loc[["b"]].quantile([0.1, 0.5])
+      price
+        0.1  0.5
+    b   0.0  5.0
+    """
+    forecast = as_distribution(F)
+    skpro = library("skpro.distributions", "to_skpro")
+    # A module of its own, which stands on skpro: skpro's own checks construct and compare it.
+    from trueline.interop._skpro.skpro_class import SkproDistribution, labels
+
+    rows = labels(index, len(forecast), "index")
+    names = labels(columns, 1, "columns")
+    native = _NATIVE.get(type(forecast))
+    if native is None:
+        return SkproDistribution(forecast, index=rows, columns=names)
+    name, translation = native
+    parameters = {theirs: getattr(forecast, ours)[:, None] for ours, theirs in translation.items()}
+    return getattr(skpro, name)(**parameters, index=rows, columns=names)
+
+
+#: What skpro has a class of its own for, and what it calls the parameters.
+_NATIVE: dict[type[Any], tuple[str, dict[str, str]]] = {
+    Normal: ("Normal", {"loc": "mu", "scale": "sigma"}),
+    Laplace: ("Laplace", {"loc": "mu", "scale": "scale"}),
+    Logistic: ("Logistic", {"loc": "mu", "scale": "scale"}),
+}

@@ -1,0 +1,1 @@
+"""Support of pandas, polars, pyarrow and dicts."""

@@ -1,0 +1,236 @@
+"""Distributions of torch: parameters in float64 on the CPU, without their gradients."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from trueline._validation import FloatArray
+from trueline.distributions import Distribution, Laplace, Mixture, Normal, StudentT
+from trueline.interop._numbers import plain
+from trueline.interop._refusals import (
+    checked,
+    refuse,
+    refuse_multivariate,
+    refuse_steps,
+    rows_of,
+)
+from trueline.interop._scipy.incoming import from_family
+from trueline.interop._torch.forecast import TorchForecast
+from trueline.interop._transformed import (
+    EXP,
+    POWER,
+    SIGMOID,
+    SOFTPLUS,
+    TANH,
+    Map,
+    affine,
+    transformed,
+)
+
+_Parameters = dict[str, FloatArray]
+
+
+def from_torch(obj: Any, _kind: str | None = None) -> Distribution:
+    """Convert a distribution of torch, or one that inherits from it."""
+    library = sys.modules["torch"].distributions
+    if not isinstance(obj, library.Distribution):
+        refuse(obj)
+    name = type(obj).__name__
+    event = tuple(obj.event_shape)
+    if event and event != (1,) and not isinstance(obj, library.Independent):
+        refuse_multivariate(f"torch.{name}", "Normal(dist.mean, dist.stddev)")
+    rows_of(tuple(obj.batch_shape) + event, f"torch {name}")
+    return _flat(obj)
+
+
+def _flat(obj: Any) -> Distribution:
+    """Convert a batch of any shape to as many rows."""
+    library = sys.modules["torch"].distributions
+    name = type(obj).__name__
+    if isinstance(obj, library.Independent):
+        return _flat(obj.base_dist)
+    if isinstance(obj, library.MixtureSameFamily):
+        return _from_mixture(obj)
+    own = getattr(library, name, None) is type(obj)
+    if own and name in _FAMILIES:
+        return _FAMILIES[name](_parameters(obj))
+    if _is_plain_transform(obj, library):
+        return _from_transforms(obj)
+    if obj.event_shape:
+        refuse_multivariate(f"torch.{name}", "Normal(dist.mean, dist.stddev)")
+    if _is_discrete(obj):
+        refuse_steps(f"torch.{name}", "dist.sample((1000,)).T")
+    return _wrapped(obj)
+
+
+def _is_discrete(obj: Any) -> bool:
+    try:
+        return bool(getattr(obj.support, "is_discrete", False))
+    except NotImplementedError:  # which a class of its own may leave out
+        return False
+
+
+def _parameters(obj: Any) -> _Parameters:
+    """Parameters of a torch distribution, float64, one a row of the batch."""
+    names = set(obj.arg_constraints)
+    if "probs" in names:
+        names.discard("logits")  # the same parameter in other words
+    shape = tuple(obj.batch_shape)
+    return {
+        key: np.broadcast_to(plain(getattr(obj, key)), shape).reshape(-1) for key in sorted(names)
+    }
+
+
+def _wrapped(obj: Any) -> Distribution:
+    """Wrap a distribution that has formulas of its own."""
+    name = type(obj).__name__
+    torch = sys.modules["torch"]
+    try:
+        parameters = {key: torch.tensor(p)[:, None] for key, p in _parameters(obj).items()}
+        dist = TorchForecast(type(obj), parameters, int(np.prod(obj.batch_shape)))
+        middle = dist._ppf(np.array([[0.5]]))
+        dist._cdf(middle)
+        dist._logpdf(middle)
+    except (RuntimeError, TypeError):  # not implemented, not in float64, or other arguments
+        raise TypeError(
+            f"obj is a torch {name}; expected a distribution that can be made from its "
+            f"arg_constraints in float64 and has cdf and log_prob. Give draws instead: "
+            f"Samples(dist.sample((1000,)).T)."
+        ) from None
+    return checked(dist, f"torch {name}")
+
+
+# ---- mixtures ------------------------------------------------------------------------
+
+
+def _from_mixture(obj: Any) -> Distribution:
+    # Whichever it was made of, so that single precision is not rounded a second time.
+    choice = obj.mixture_distribution
+    if "probs" in vars(choice):
+        weights = plain(choice.probs)
+    else:
+        weights = softmax(plain(choice.logits), axis=-1)
+    k = weights.shape[-1]
+    every = _flat(obj.component_distribution)
+    rows = len(every) // k
+    parts = [every._take(np.arange(rows) * k + j) for j in range(k)]
+    return Mixture(parts, np.broadcast_to(weights, (*obj.batch_shape, k)).reshape(rows, k))
+
+
+# ---- functions of a distribution -----------------------------------------------------
+
+
+def _is_plain_transform(obj: Any, library: Any) -> bool:
+    """Whether it is all in its base and its transforms, with no formula of its own."""
+    base = library.TransformedDistribution
+    return isinstance(obj, base) and all(
+        getattr(type(obj), method) is getattr(base, method)
+        for method in ("cdf", "icdf", "log_prob")
+    )
+
+
+def _from_transforms(obj: Any) -> Distribution:
+    dist = _flat(obj.base_dist)
+    shape = tuple(obj.batch_shape) + tuple(obj.event_shape)
+    for step in _steps(obj.transforms):
+        dist = _apply(dist, step, shape)
+    return dist
+
+
+def _steps(transforms: list[Any]) -> list[Any]:
+    """Flatten transforms that are made of others."""
+    steps = []
+    for transform in transforms:
+        name = type(transform).__name__
+        if name == "ComposeTransform":
+            steps += _steps(transform.parts)
+        elif name == "IndependentTransform":
+            steps += _steps([transform.base_transform])
+        else:
+            steps.append(transform)
+    return steps
+
+
+def _apply(dist: Distribution, step: Any, shape: tuple[int, ...]) -> Distribution:
+    name = type(step).__name__
+    inverse = name == "_InverseTransform"
+    if inverse:
+        step, name = step.inv, type(step.inv).__name__
+        if name == "ComposeTransform":  # the last first
+            for part in reversed(_steps(step.parts)):
+                dist = _apply(dist, part.inv, shape)
+            return dist
+    own = type(step).__module__ == "torch.distributions.transforms"
+    if own and name == "AffineTransform":
+        loc, scale = (_column(p, shape) for p in (step.loc, step.scale))
+        return affine(dist, -loc / scale, 1.0 / scale) if inverse else affine(dist, loc, scale)
+    if own and name == "ExpTransform" and not inverse and isinstance(dist, Normal):
+        return from_family("lognorm", {"s": dist.scale, "scale": np.exp(dist.loc)})
+    if own and name == "PowerTransform":
+        power = _column(step.exponent, shape)
+        return transformed(dist, POWER, (1.0 / power if inverse else power,), power > 0)
+    if not (own and name in _MAPS):
+        raise TypeError(
+            f"obj is a torch distribution with a {name}; expected transforms of one number that "
+            f"rise or fall: Affine, Exp, Power, Sigmoid, Softplus, Tanh and their inverses. "
+            f"Give draws instead: Samples(dist.sample((1000,)).T)."
+        )
+    return transformed(dist, _MAPS[name].inverted() if inverse else _MAPS[name])
+
+
+def _column(parameter: Any, shape: tuple[int, ...]) -> FloatArray:
+    value = np.asarray(plain(parameter), dtype=np.float64)
+    return np.broadcast_to(value, shape).reshape(-1, 1)
+
+
+_MAPS: dict[str, Map] = {
+    "ExpTransform": EXP,
+    "SigmoidTransform": SIGMOID,
+    "SoftplusTransform": SOFTPLUS,
+    "TanhTransform": TANH,
+}
+
+
+# ---- families ------------------------------------------------------------------------
+
+
+def _scipy(family: str, **translate: Callable[[_Parameters], FloatArray]) -> Any:
+    """Family of scipy, with each parameter from those of torch; all of them by name if none.
+
+    scipy has the upper tail of these too, and quantiles that torch lacks for some.
+    """
+    return lambda p: from_family(
+        family, {key: of(p) for key, of in translate.items()} if translate else p
+    )
+
+
+_FAMILIES: dict[str, Callable[[_Parameters], Distribution]] = {
+    "Normal": lambda p: Normal(**p),
+    "StudentT": lambda p: StudentT(**p),
+    "Laplace": lambda p: Laplace(**p),
+    "Beta": _scipy("beta", a=lambda p: p["concentration1"], b=lambda p: p["concentration0"]),
+    "Cauchy": _scipy("cauchy"),
+    "Chi2": _scipy("chi2"),
+    "Exponential": _scipy("expon", scale=lambda p: 1.0 / p["rate"]),
+    "FisherSnedecor": _scipy("f", dfn=lambda p: p["df1"], dfd=lambda p: p["df2"]),
+    "Gamma": _scipy("gamma", a=lambda p: p["concentration"], scale=lambda p: 1.0 / p["rate"]),
+    "GeneralizedPareto": _scipy(
+        "genpareto",
+        c=lambda p: p["concentration"],
+        loc=lambda p: p["loc"],
+        scale=lambda p: p["scale"],
+    ),
+    "Gumbel": _scipy("gumbel_r"),
+    "HalfCauchy": _scipy("halfcauchy"),
+    "HalfNormal": _scipy("halfnorm"),
+    "InverseGamma": _scipy("invgamma", a=lambda p: p["concentration"], scale=lambda p: p["rate"]),
+    "LogNormal": _scipy("lognorm", s=lambda p: p["scale"], scale=lambda p: np.exp(p["loc"])),
+    "Pareto": _scipy("pareto", b=lambda p: p["alpha"], scale=lambda p: p["scale"]),
+    "Uniform": _scipy("uniform", loc=lambda p: p["low"], scale=lambda p: p["high"] - p["low"]),
+    "Weibull": _scipy("weibull_min", c=lambda p: p["concentration"], scale=lambda p: p["scale"]),
+}

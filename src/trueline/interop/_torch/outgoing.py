@@ -1,0 +1,77 @@
+"""A forecast as a distribution of torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueline._optional import library
+from trueline.distributions import Laplace, Normal
+from trueline.interop._as_distribution import as_distribution
+
+
+def to_torch(F: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    """Give a forecast as a ``torch.distributions.Distribution``.
+
+    `Normal` and `Laplace` become torch's own, with all that torch has for them; like all of
+    torch's, their ``cdf`` and ``icdf`` have no digits left beyond about 8 standard deviations.
+    Every other forecast, recalibrated ones among them, becomes a subclass of torch's base class
+    that asks the forecast itself: ``log_prob``, ``cdf``, ``icdf``, ``sample``, ``mean``,
+    ``variance``, ``stddev``, ``support`` and ``expand``, computed in float64 on the CPU and given
+    in the dtype and on the device of the values asked for. So does `StudentT`, because torch's
+    own has neither ``cdf`` nor ``icdf``.
+
+    **Gradients.** A forecast is numbers, so nothing flows back into the network that made it,
+    and there is no ``rsample``. With respect to the value, ``cdf`` has the density as its
+    gradient and ``icdf`` one over it, exactly; that of ``log_prob`` is a central difference, good
+    to about eight digits where the density is smooth. (Under `Isotonic` it is not: there the
+    log density jumps at every calibration score. Use `Smooth` where it is climbed.) There are
+    no second derivatives, and asking for one raises.
+
+    ``sample`` follows ``torch.manual_seed``.
+
+    Parameters
+    ----------
+    F : Distribution, or what `as_distribution` takes
+        n forecasts.
+    dtype : torch.dtype, optional
+        Of draws, mean and variance; ``torch.float64`` by default. In float32 values further
+        out than a few standard deviations lose digits.
+    device : torch.device or str, optional
+        Of draws, mean and variance; the CPU by default.
+
+    Returns
+    -------
+    torch.distributions.Distribution
+        With ``batch_shape`` (n,) and no event dimensions. `as_distribution` gives the forecast
+        back.
+
+    Examples
+    --------
+    >>> import torch
+    >>> import trueline as tl
+    >>> F = tl.Quantiles([0.1, 0.5, 0.9], [[1.0, 2.0, 4.0], [0.0, 5.0, 6.0]])
+    >>> dist = tl.interop.to_torch(F)
+    >>> dist.batch_shape, dist.icdf(torch.tensor(0.9, dtype=torch.float64))
+    (torch.Size([2]), tensor([4., 6.], dtype=torch.float64))
+    >>> x = torch.tensor([2.5, 4.0], dtype=torch.float64, requires_grad=True)
+    >>> dist.cdf(x).sum().backward()
+    >>> bool(torch.allclose(x.grad, dist.log_prob(x).exp()))
+    True
+    """
+    forecast = as_distribution(F)
+    torch = library("torch", "to_torch", '"trueline[torch]"')
+    kind = torch.float64 if dtype is None else dtype
+    if not isinstance(kind, torch.dtype) or not kind.is_floating_point:
+        raise TypeError(
+            f"dtype is {dtype!r}; expected a floating-point dtype of torch, such as torch.float64."
+        )
+    if isinstance(forecast, Normal | Laplace):
+        loc, scale = (
+            torch.tensor(p, dtype=kind, device=device) for p in (forecast.loc, forecast.scale)
+        )
+        return getattr(torch.distributions, type(forecast).__name__)(loc, scale)
+
+    # A module of its own, which stands on torch: the class can be pickled and compared.
+    from trueline.interop._torch.torch_class import TorchDistribution
+
+    return TorchDistribution(forecast, dtype=kind, device=device)

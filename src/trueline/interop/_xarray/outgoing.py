@@ -1,0 +1,87 @@
+"""A forecast as draws with named dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueline._optional import library
+from trueline._validation import RandomState
+from trueline.interop._as_distribution import as_distribution
+
+_DIMS = ("chain", "draw")
+
+
+def to_xarray(
+    F: Any,
+    size: int,
+    *,
+    dim: str = "row",
+    coords: Any = None,
+    name: str = "y",
+    random_state: RandomState = None,
+) -> Any:
+    """Draw from a forecast; give the draws as an ``xarray.DataArray`` as arviz names dimensions.
+
+    They have the dimensions ``chain`` (of length 1), ``draw`` and one for the rows, which is what
+    a posterior predictive group of arviz holds. Draws are independent from row to row: they say
+    nothing of how rows vary together. `as_distribution` reads them back as `Samples`.
+
+    Parameters
+    ----------
+    F : Distribution, or what `as_distribution` takes
+        n forecasts.
+    size : int
+        Number of draws.
+    dim : str, default "row"
+        Name of the dimension of the rows.
+    coords : array-like of length n, or mapping, optional
+        Labels of the rows, or coordinates as xarray takes them, by dimension. By default rows
+        are numbered from 0.
+    name : str, default "y"
+        Name of the array; that of a variable of a model to set it beside its observations.
+    random_state : None, int or numpy.random.Generator, optional
+
+    Returns
+    -------
+    xarray.DataArray, (1, size, n)
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 100.0], 1.0)
+    >>> draws = tl.interop.to_xarray(F, 500, dim="city", coords=["Oslo", "Rome"], random_state=0)
+    >>> dict(draws.sizes)
+    {'chain': 1, 'draw': 500, 'city': 2}
+    >>> float(draws.sel(city="Rome").mean().round(1))
+    100.0
+    """
+    forecast = as_distribution(F)
+    if not isinstance(dim, str) or not dim or dim in _DIMS:
+        raise ValueError(
+            f"dim is {dim!r}; expected a name for the rows other than 'chain' and 'draw', which "
+            f"are taken."
+        )
+    n = len(forecast)
+    labels = dict(coords) if isinstance(coords, Mapping) else {dim: coords}
+    if labels.get(dim) is None:
+        labels[dim] = range(n)
+    if _length(labels[dim], dim) != n:
+        raise ValueError(
+            f"coords has {_length(labels[dim], dim)} labels for {dim!r} but the forecast has {n} "
+            f"rows; expected one a row."
+        )
+    xarray = library("xarray", "to_xarray")
+    drawn = forecast.sample(size, random_state).T[None]
+    numbers = {"chain": range(drawn.shape[0]), "draw": range(drawn.shape[1])}
+    return xarray.DataArray(drawn, dims=(*_DIMS, dim), coords=numbers | labels, name=name)
+
+
+def _length(labels: Any, dim: str) -> int:
+    try:
+        return len(labels)
+    except TypeError:
+        raise TypeError(
+            f"coords is of type {type(labels).__name__}; expected the labels of {dim!r}, one a "
+            f"row, or a mapping that has them."
+        ) from None
