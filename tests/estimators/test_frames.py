@@ -212,5 +212,6 @@ def test_a_library_that_is_missing(rows, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "polars", None)
     assert (
         refused(ImportError, lambda: fitted.predict_interval(X))
-        == "set_output(transform='polars') needs polars: pip install polars"
+        == "set_output(transform='polars') needs polars, which cannot be imported (import of "
+        "polars halted; None in sys.modules). Install it with: pip install polars"
     )
