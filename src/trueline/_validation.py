@@ -265,12 +265,12 @@ def increasing_levels(q: ArrayLike, name: str, *, closed: bool = False) -> Float
     return a
 
 
-def weights(w: ArrayLike | None, n: int) -> FloatArray | None:
+def weights(w: ArrayLike | None, n: int, what: str = "y") -> FloatArray | None:
     """Convert sample weights; None stays None and means one each."""
     if w is None:
         return None
     a = vector(w, "sample_weight")
-    same_length(n, a, "sample_weight", "y")
+    same_length(n, a, "sample_weight", what)
     if a.min() < 0:
         _raise_at(
             a, a < 0, "sample_weight", "weights of 0 or more", "Drop rows that must not count"

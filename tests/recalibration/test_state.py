@@ -5,16 +5,20 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import trueline as tl
-from trueline.recalibration import _state
-from trueline.recalibration._scores import collect, round_scores
+from trueline.recalibration import ScoreRows, _state
+from trueline.recalibration._scores import round_scores
 from trueline.recalibration._state import State
 
 # The promise for states that are rounded: either of these.
 RANK, RELATIVE = 2e-5, 1e-5
 
 
+def rows(values, weights=None):
+    return ScoreRows.points("residual", values, weights)
+
+
 def whole(values, weights=None):
-    return collect("residual", values, values.copy(), weights)
+    return rows(values.copy(), weights).sort()
 
 
 def same(one, other):
@@ -37,7 +41,7 @@ def split_rows(draw):
 @settings(max_examples=200, deadline=None)
 def test_parts_in_any_order_merge_to_the_whole(parts, limit, random):
     everything = State("residual", limit)
-    everything.add(np.concatenate(parts))
+    everything.add(rows(np.concatenate(parts)))
     expected = everything.scores()
     exact = whole(np.concatenate(parts))
     assert expected.rounded == (len(exact.values) > limit)
@@ -46,7 +50,7 @@ def test_parts_in_any_order_merge_to_the_whole(parts, limit, random):
     states = []
     for part in parts:
         state = State("residual", limit)
-        state.add(part)
+        state.add(rows(part))
         states.append(state)
     random.shuffle(states)
     # Any tree of merges.
@@ -57,7 +61,7 @@ def test_parts_in_any_order_merge_to_the_whole(parts, limit, random):
 
     one_by_one = State("residual", limit)
     for part in parts:
-        one_by_one.add(part)
+        one_by_one.add(rows(part))
         one_by_one.scores()
     same(one_by_one.scores(), expected)
 
@@ -67,7 +71,7 @@ def test_batches_of_any_size_give_what_a_fit_gives(n, batch):
     y = np.random.default_rng(0).normal(size=n)
     state = State("residual")
     for start in range(0, n, batch):
-        state.add(y[start : start + batch])
+        state.add(rows(y[start : start + batch]))
     same(state.scores(), whole(y))
 
 
@@ -77,7 +81,7 @@ def test_a_state_holds_no_more_than_its_values_need():
     state = State("residual", limit=1 << 12)
     sizes = []
     for _ in range(40):
-        state.add(round_scores(rng.integers(0, 3000, size=70_000) / 8.0))
+        state.add(rows(round_scores(rng.integers(0, 3000, size=70_000) / 8.0)))
         sizes.append(len(state))
     assert max(sizes) <= 3 * 3000 + _state._WAITING
 
@@ -86,9 +90,9 @@ def test_weights_add_up():
     values = np.array([3.0, 1.0, 3.0, 2.0])
     weights = np.array([0.5, 2.0, 1.0, 4.0])
     state = State("residual")
-    state.add(values[:1], weights[:1])
-    state.add(values[1:], weights[1:])
-    state.add(np.array([1.0]))  # weighs 1
+    state.add(rows(values[:1], weights[:1]))
+    state.add(rows(values[1:], weights[1:]))
+    state.add(rows(np.array([1.0])))  # weighs 1
     same(
         state.scores(),
         whole(np.append(values, 1.0), np.append(weights, 1.0)),
@@ -141,7 +145,7 @@ def test_error_of_a_rounded_state(name):
     exact = np.sort(scores(name, n, np.random.default_rng(1)))
     state = State("residual", limit=1)
     for part in np.array_split(np.random.default_rng(2).permutation(exact), 7):
-        state.add(part)
+        state.add(rows(part))
     found = state.scores()
     assert found.rounded
     assert found.total == n

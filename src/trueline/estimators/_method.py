@@ -30,10 +30,24 @@ def resolve(method: str | Recalibrator) -> Recalibrator:
 
 
 def fit(
-    recalibrator: Recalibrator, y: Any, dist: Any, sample_weight: Any, groups: Any, X: Any
+    recalibrator: Recalibrator,
+    y: Any,
+    dist: Any,
+    sample_weight: Any,
+    groups: Any,
+    X: Any,
+    shrinkage: float = 1.0,
 ) -> Recalibrator:
-    """Fit, with what the recalibrator takes."""
-    return recalibrator.fit(y, dist, sample_weight=sample_weight, **_given(recalibrator, groups, X))
+    """Fit, with what the recalibrator takes, on scores that are multiplied by `shrinkage`."""
+    given = _given(recalibrator, groups, X)
+    if shrinkage != 1.0:
+        scores = shrinkage * dist._score(y[:, None])
+        if recalibrator.learns_from_scores:
+            return recalibrator.fit_scores(
+                scores[:, 0], sample_weight=sample_weight, kind=dist.score_kind, **given
+            )
+        y = dist._unscore(scores)[:, 0]
+    return recalibrator.fit(y, dist, sample_weight=sample_weight, **given)
 
 
 def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:

@@ -46,7 +46,7 @@ from trueline.estimators._frames import (
     framed,
     in_order,
 )
-from trueline.estimators._shrinkage import find_shrinkage, shrunk
+from trueline.estimators._shrinkage import find_shrinkage
 from trueline.interop import ForecastReader, refuse_forecaster, spread_excludes_noise
 from trueline.recalibration import Recalibrator
 
@@ -251,25 +251,23 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 sample_weight,
                 ensemble=self.ensemble,
             )
-        outcomes = shrunk(y[pooled.rows], pooled.dist, self.shrinkage_)
         if self.ensemble:
             self.estimators_ = models
             self.recalibrators_ = [
                 _method.fit(
                     clone(recalibrator),
-                    outcomes[place],
+                    y[fold.rows],
                     pooled.dist._take(place),
                     _at(sample_weight, fold.rows),
                     _at(groups, fold.rows),
                     _safe_indexing(X, fold.rows),
+                    self.shrinkage_,
                 )
                 for fold, place in zip(folds, pooled.places, strict=True)
             ]
         else:
             self.estimator_ = models[0]
-            self.recalibrator_ = self._fit_map(
-                recalibrator, X, outcomes, pooled, sample_weight, groups
-            )
+            self.recalibrator_ = self._fit_map(recalibrator, X, y, pooled, sample_weight, groups)
         self._take_features_of(models[0])
         self._column_names = column_names(X)
         if self._column_names is not None:
@@ -323,7 +321,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self,
         recalibrator: Recalibrator,
         X: Any,
-        outcomes: FloatArray,
+        y: FloatArray,
         pooled: Pool,
         sample_weight: FloatArray | None,
         groups: Any,
@@ -331,10 +329,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Fit one map on the rows of all folds."""
         dist, rows, weight = pooled.dist, pooled.rows, pooled.weights(sample_weight)
         if recalibrator.needs_features:  # it learns from x: each row once, as the scale
-            outcomes, dist, rows = outcomes[pooled.first], dist._take(pooled.first), pooled.once
+            dist, rows = dist._take(pooled.first), pooled.once
             weight = _at(sample_weight, rows)
         x_once = _rows_of(X, pooled.once)
-        return _method.fit(recalibrator, outcomes, dist, weight, _at(groups, rows), x_once)
+        at_rows = _at(groups, rows)
+        return _method.fit(recalibrator, y[rows], dist, weight, at_rows, x_once, self.shrinkage_)
 
     def _find_least_scale(self, dist: Distribution, model: Any) -> None:
         self._least_scale = 0.0

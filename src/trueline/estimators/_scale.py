@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray, RandomState, generator
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
 from trueline.distributions import (
     Distribution,
     Normal,
@@ -16,7 +17,6 @@ from trueline.distributions import (
 from trueline.estimators._checks import learns
 from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
-from trueline.recalibration._scores import collect
 
 Rows = NDArray[np.intp]
 
@@ -268,11 +268,12 @@ def _held_out_crps(
     for k in range(_FOLDS):
         test = np.flatnonzero(fold == k)
         train = np.flatnonzero(fold != k)
-        # The law itself rather than ``fit``, which would warn of ties that are no choice here.
-        law = Isotonic()._law_of(
-            collect(dist.score_kind, y, s[train], None if w is None else w[train])
-        )
-        out[test] = dist._take(test)._recalibrate(law)._crps(y[test, None])[:, 0]
+        weight = None if w is None else w[train]
+        with warnings.catch_warnings():
+            # The map that is used in the end warns of ties.
+            warnings.simplefilter("ignore", CalibrationWarning)
+            R = Isotonic().fit_scores(s[train], sample_weight=weight, kind=dist.score_kind)
+        out[test] = R.transform(dist._take(test))._crps(y[test, None])[:, 0]
     return out
 
 

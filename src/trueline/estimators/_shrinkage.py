@@ -73,13 +73,6 @@ def find_shrinkage(
     return refit_factor(np.abs(fold_score), np.abs(score), sizes, weight)
 
 
-def shrunk(y: FloatArray, dist: Distribution, factor: float) -> FloatArray:
-    """Outcomes whose scores are so many times as large."""
-    if factor == 1.0:  # to the last bit
-        return y
-    return dist._unscore(factor * dist._score(y[:, None]))[:, 0]
-
-
 def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
     """Return splits that train without the test rows of two neighbours, and test on those of both.
 

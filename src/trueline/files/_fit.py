@@ -16,8 +16,7 @@ from trueline.files._fitting import Fitting
 from trueline.files._folder import Paths, open_source
 from trueline.files._jobs import check_jobs, work_on
 from trueline.files._source import Source
-from trueline.recalibration import Grouped, Isotonic, Recalibrator
-from trueline.recalibration._scores import score_rows
+from trueline.recalibration import Grouped, Isotonic, Recalibrator, ScoreRows
 
 MAX_KNOTS = 100_000
 
@@ -126,7 +125,7 @@ def fit_source(
 
 def _scores(chunk: Chunk) -> FloatArray:
     """Return the scores of some rows, which are finite."""
-    _, scores, _ = score_rows(chunk.y, chunk.dist, None)
+    scores = ScoreRows.of_outcomes(chunk.y, chunk.dist).lower
     if not all_finite(scores):
         row = chunk.start + int(np.argmin(np.isfinite(scores)))
         raise FileError(

@@ -15,6 +15,7 @@ from trueline.laws import NormalLaw
 from trueline.recalibration import Key, Recalibrator
 from trueline.recalibration._cells import Cells
 from trueline.recalibration._common import warn_if_weak
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Exact, Scores, combine_all
 from trueline.recalibration._state import LIMIT, State
 
@@ -208,12 +209,13 @@ class _Tally:
         if self._cells is None and not len(self._state) and _distinct(s) > LIMIT:
             self._cells = Cells(1)  # they would be rounded: without the state that is faster
         if self._cells is None:
-            self._state.add(s, w)
+            self._state.add(ScoreRows.points(self._state.kind, s, w))
             self._count_if_rounded()
             return
         if max(-s.min(), s.max()) >= _LARGEST:
             near = np.abs(s) < _LARGEST
-            self._state.add(s[~near], None if w is None else w[~near])
+            far = ScoreRows.points(self._state.kind, s, w).take(~near)
+            self._state.add(far)
             s, w = s[near], None if w is None else w[near]
         self._cells.add(s, 1.0 if w is None else w)
 
@@ -275,7 +277,7 @@ class _GroupTally:
         for name, start, stop in zip(names, [0, *stops], stops, strict=False):
             if stop > start:
                 state = self._states.setdefault(name, State(self._kind, LIMIT))
-                state.add(s[start:stop], None if w is None else w[start:stop])
+                state.add(ScoreRows.points(self._kind, s, w).take(slice(start, stop)))
         self._compress_if_many()
 
     def _compress_if_many(self) -> None:

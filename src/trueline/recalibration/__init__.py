@@ -9,6 +9,7 @@ from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._inner import inner_map
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import QuantileForest
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._smooth import Smooth
 
@@ -35,6 +36,7 @@ __all__ = [
     "QuantileForest",
     "Recalibrator",
     "Scaling",
+    "ScoreRows",
     "Smooth",
     "inner_map",
 ]

@@ -13,16 +13,10 @@ from numpy.typing import ArrayLike
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._scores import Scores
+from trueline.recalibration._scores import KINDS, Scores
 
 #: The name of a group.
 Key = str | int | float | bool
-
-_KINDS = {
-    "standardised": "Normal, StudentT, Laplace, Logistic",
-    "residual": "Point",
-    "normal score": "Samples, Quantiles, Mixture and others",
-}
 
 
 class Recalibrator(ABC):
@@ -159,7 +153,7 @@ class Recalibrator(ABC):
         if dist.score_kind != kind:
             raise ValueError(
                 f"this {type(self).__name__} was fitted on '{kind}' scores "
-                f"({_KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
+                f"({KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
                 f"'{dist.score_kind}' scores. Fit a map on forecasts of the same kind."
             )
 
@@ -172,6 +166,18 @@ class Recalibrator(ABC):
         groups: ArrayLike | None = None,
     ) -> Self:
         """Learn the map from outcomes and their forecasts."""
+
+    def fit_scores(
+        self,
+        scores: ArrayLike,
+        upper: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        kind: str = "standardised",
+    ) -> Self:
+        """Learn the map from the scores of rows; for maps with ``learns_from_scores``."""
+        raise NotImplementedError(f"{type(self).__name__} does not learn from scores.")
 
     def partial_fit(
         self,

@@ -6,14 +6,14 @@ import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import CalibrationWarning, check_max_knots
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Key, Recalibrator
-from trueline.recalibration._scores import Scores, collect, combine, finite_scores, score_rows
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Scores, combine
 from trueline.recalibration._state import State
 
 
@@ -84,9 +84,51 @@ class CommonMap(Recalibrator):
         """
         self._refuse_groups(groups)
         self._check_params()
-        outcome, s, w = score_rows(y, dist, sample_weight)
-        scores = collect(dist.score_kind, outcome, s, w)
-        warn_if_weak(scores, len(dist) if w is None else int(np.count_nonzero(w)))
+        return self._fit_rows(ScoreRows.of_outcomes(y, dist, sample_weight))
+
+    def fit_scores(
+        self,
+        scores: ArrayLike,
+        upper: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        kind: str = "standardised",
+    ) -> Self:
+        """Learn the map from the scores of rows, as ``fit`` does once it has scored the outcomes.
+
+        Parameters
+        ----------
+        scores : (n,) array-like
+            Scores of the outcomes, finite: (y - loc) / scale for location-scale forecasts,
+            y - loc for point forecasts, normal scores of F(y) for others.
+        upper : (n,) array-like, optional
+            Upper ends, if a row has an interval of scores. They must equal `scores` for now.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : None
+            For `Grouped` only.
+        kind : {"standardised", "residual", "normal score"}
+            The ``score_kind`` of the forecasts, which decides what the map can transform.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Isotonic().fit_scores([1.0, 2.0, 3.0, 4.0], kind="residual")
+        >>> R.transform(tl.Point(10.0)).cdf(13.0)
+        array([0.6])
+        """
+        self._refuse_groups(groups)
+        self._check_params()
+        return self._fit_rows(ScoreRows.of_scores(scores, upper, sample_weight, kind))
+
+    def _fit_rows(self, rows: ScoreRows) -> Self:
+        scores = rows.sort()
+        warn_if_weak(scores, rows.n_weighted)
         return self._learn(scores)
 
     def partial_fit(
@@ -131,11 +173,11 @@ class CommonMap(Recalibrator):
         self._check_params()
         if self._is_fitted():
             self.check_kind(dist)
-        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
         if self._stream is None:
             known = self._is_fitted()
-            self._stream = State.of(self.scores_) if known else State(dist.score_kind)
-        self._stream.add(s, w)
+            self._stream = State.of(self.scores_) if known else State(rows.kind)
+        self._stream.add(rows)
         self._scores = self._fitted_law = None
         return self
 
@@ -255,20 +297,20 @@ class CommonMap(Recalibrator):
         self._learn(scores_from_json(state["scores"]))
 
 
-def warn_if_weak(scores: Scores, rows: int) -> None:
-    """Warn where the map will say less than it seems to; called from a public ``fit``."""
+def warn_if_weak(scores: Scores, rows: int, stacklevel: int = 4) -> None:
+    """Warn of ties and small weights, which make a map weaker than its number of rows suggests."""
     distinct = len(scores.values)
     if rows > 2 and distinct < 0.5 * rows:
         warnings.warn(
             f"{rows} rows have only {distinct} distinct scores: more than half are tied, so the "
             f"recalibrated forecasts have atoms and no honest density.",
             CalibrationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     if rows > 1 and scores.total <= 1.0 + 1e-9:
         warnings.warn(
             f"sample_weight sums to {scores.total:.4g} over {rows} rows. A weight of k counts as "
             f"k rows, so these are worth one row: scale them to sum to {rows}.",
             CalibrationWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator, vector
 from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._isotonic import Isotonic
@@ -19,7 +19,7 @@ from trueline.recalibration._quantile_forest import (
     as_features,
     cross_fitted_quantiles,
 )
-from trueline.recalibration._scores import score_rows
+from trueline.recalibration._rows import ScoreRows
 
 # Rows whose quantiles are held at a time.
 _BLOCK = 1 << 16
@@ -141,14 +141,16 @@ class Conditional(Recalibrator):
         """
         self._check_params()
         _refuse_groups(groups)
-        outcome, s, w = score_rows(y, dist, sample_weight)
+        outcomes = vector(y, "y", finite=False)
+        scored = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
+        s, w = scored.lower, scored.weights
         # The outer map explains what is wrong with scores that are not finite.
-        plain = Isotonic().fit(outcome, dist, sample_weight)
+        plain = Isotonic().fit(outcomes, dist, sample_weight)
         features = _features(X, dist)
         self.n_features_in_ = features.shape[1] - 2
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
-        rows = len(s) if w is None else int(np.count_nonzero(w))
+        rows = scored.n_weighted
         if rows < _FEWEST_ROWS:
             warnings.warn(
                 f"{rows} rows are too few for a law of the score given x; one map serves all x. "
@@ -165,7 +167,7 @@ class Conditional(Recalibrator):
             with warnings.catch_warnings():
                 # Of ties: the plain map has warned of those that matter.
                 warnings.simplefilter("ignore", CalibrationWarning)
-                part = Isotonic().fit(outcome[block], forecast, None if w is None else w[block])
+                part = Isotonic().fit(outcomes[block], forecast, None if w is None else w[block])
             self.outer_ = self.outer_.merge(part) if start else part
         return self
 

@@ -9,21 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, UnknownGroupsWarning, check_max_knots
+from trueline._validation import UnknownGroupsWarning, check_max_knots
 from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Key, Recalibrator
 from trueline.recalibration._common import CommonMap, warn_if_weak
 from trueline.recalibration._inner import inner_map
-from trueline.recalibration._scores import (
-    Exact,
-    Scores,
-    collect,
-    combine,
-    combine_all,
-    finite_scores,
-    score_rows,
-)
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Exact, Scores, combine, combine_all
 from trueline.recalibration._state import State
 
 # Points that stand for the pooled scores where a group borrows from them.
@@ -118,14 +111,50 @@ class Grouped(Recalibrator):
         self
         """
         self._check_params()
-        s, w, rows_of = _split_rows(y, dist, sample_weight, groups)
-        kind = dist.score_kind
-        by_group = {
-            key: collect(kind, s, s[rows], None if w is None else w[rows])
-            for key, rows in rows_of.items()
-        }
-        pooled = collect(kind, s, s, w)
-        warn_if_weak(pooled, len(s))
+        return self._fit_rows(ScoreRows.of_outcomes(y, dist, sample_weight), groups)
+
+    def fit_scores(
+        self,
+        scores: ArrayLike,
+        upper: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        kind: str = "standardised",
+    ) -> Self:
+        """Learn one map per group from the scores of rows; see `Isotonic.fit_scores`.
+
+        Parameters
+        ----------
+        scores : (n,) array-like
+            Scores of the outcomes, finite.
+        upper : (n,) array-like, optional
+            Upper ends, if a row has an interval of scores. They must equal `scores` for now.
+        sample_weight : (n,) array-like, optional
+            A weight of k counts as k rows; of 0, as none.
+        groups : (n,) array-like
+            Strings or numbers that name the group of each row.
+        kind : {"standardised", "residual", "normal score"}
+            The ``score_kind`` of the forecasts.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Grouped().fit_scores([1.0, 2.0, 3.0], groups=["a", "b", "b"]).groups_
+        ['a', 'b']
+        """
+        self._check_params()
+        return self._fit_rows(ScoreRows.of_scores(scores, upper, sample_weight, kind), groups)
+
+    def _fit_rows(self, rows: ScoreRows, groups: ArrayLike | None) -> Self:
+        rows, places = _split(rows, groups)
+        by_group: dict[Key, Scores] = {k: rows.take(place).sort() for k, place in places.items()}
+        pooled = rows.sort()
+        warn_if_weak(pooled, len(rows))
         return self._learn(pooled, by_group)
 
     def partial_fit(
@@ -165,13 +194,12 @@ class Grouped(Recalibrator):
         self._check_params()
         if self._is_fitted():
             self.check_kind(dist)
-        s, w, rows_of = _split_rows(y, dist, sample_weight, groups)
+        rows, places = _split(ScoreRows.of_outcomes(y, dist, sample_weight), groups)
         if self._streams is None:
             known = self._group_scores if self._is_fitted() else {}
             self._streams = {key: State.of(scores) for key, scores in known.items()}
-        for key, rows in rows_of.items():
-            stream = self._streams.setdefault(key, State(dist.score_kind))
-            stream.add(s[rows], None if w is None else w[rows])
+        for key, place in places.items():
+            self._streams.setdefault(key, State(rows.kind)).add(rows.take(place))
         self._pooled = None
         return self
 
@@ -382,20 +410,18 @@ class Grouped(Recalibrator):
         self._learn(scores, groups_from_json(state["groups"], scores.kind))
 
 
-def _split_rows(
-    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None, groups: ArrayLike | None
-) -> tuple[FloatArray, FloatArray | None, dict[Key, NDArray[np.intp]]]:
-    """Check rows; return the scores and weights of those that count, and which each group has."""
-    outcome, s, w = score_rows(y, dist, sample_weight)
-    keys, index = _group_index(groups, len(dist))
-    if w is not None:
-        # A row without weight is not there, nor is a group of such rows.
-        kept, index = np.unique(index[w > 0], return_inverse=True)
+def _split(
+    rows: ScoreRows, groups: ArrayLike | None
+) -> tuple[ScoreRows, dict[Key, NDArray[np.intp]]]:
+    """Return the rows that have weight, and the places of the rows of each group in them."""
+    keys, index = _group_index(groups, len(rows))
+    if rows.weights is not None:
+        # A group whose rows all have weight 0 is left out.
+        kept, index = np.unique(index[rows.weights > 0], return_inverse=True)
         keys = [keys[i] for i in kept]
-    s, w = finite_scores(outcome, s, w)
     order = np.argsort(index, kind="stable")
     stops = np.cumsum(np.bincount(index, minlength=len(keys)))
-    return s, w, dict(zip(keys, np.split(order, stops[:-1]), strict=True))
+    return rows.weighted(), dict(zip(keys, np.split(order, stops[:-1]), strict=True))
 
 
 def _in_order(key: Key) -> tuple[bool, Key]:

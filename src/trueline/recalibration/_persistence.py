@@ -16,14 +16,12 @@ from trueline._messages import InputError, Option
 from trueline._validation import FloatArray
 from trueline.recalibration._abstract import Key, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode, encode
-from trueline.recalibration._scores import Compressed, Exact, Scores, round_scores
+from trueline.recalibration._scores import KINDS, Compressed, Exact, Scores, round_scores
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1
 
 Classes = dict[str, type[Recalibrator]]
-
-_KINDS = ("standardised", "residual", "normal score")
 
 
 def dump(recalibrator: Recalibrator, path: str | os.PathLike[str] | None) -> str:
@@ -206,8 +204,8 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
 def check_kind_of_score(kind: Any) -> str:
     """Check a ``score_kind`` from JSON types and return it."""
     _expect(
-        isinstance(kind, str) and kind in _KINDS,
-        f"the kind of score is {reprlib.repr(kind)}, not one of {_KINDS}",
+        isinstance(kind, str) and kind in KINDS,
+        f"the kind of score is {reprlib.repr(kind)}, not one of {tuple(KINDS)}",
     )
     return str(kind)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
-from typing import NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, check_finite, same_length, vector, weights
-from trueline.distributions import Distribution
+from trueline._validation import FloatArray
 
+#: Kinds of scores, with the forecasts that have them.
+KINDS = {
+    "standardised": "Normal, StudentT, Laplace, Logistic",
+    "residual": "Point",
+    "normal score": "Samples, Quantiles, Mixture and others",
+}
 # Exceedances from which a tail is estimated: the root of the sample size, within these.
 _FEWEST_EXCEEDANCES = 5
 _MOST_EXCEEDANCES = 100
@@ -221,65 +223,6 @@ class Compressed(Scores):
         w[1::2] = self.lower[1:] - self.upper[:-1]
         w[0] += self.lower[0]
         return x[w > 0], w[w > 0]
-
-
-def score_rows(
-    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Check outcomes, forecasts and weights; return outcomes, scores and weights.
-
-    Whether they are finite shows once they are sorted, see `collect`.
-    """
-    if not isinstance(dist, Distribution):
-        raise TypeError(
-            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
-            f"Convert it with trueline.as_distribution(dist)."
-        )
-    outcome = vector(y, "y", finite=False)
-    same_length(len(dist), outcome, "y", "dist", dist._draw_count)
-    w = weights(sample_weight, len(dist))
-    # What overflows is found, and explained, once the scores are sorted.
-    with np.errstate(over="ignore", invalid="ignore"):
-        s = dist._score(outcome[:, None])[:, 0]
-        if w is not None and not np.isfinite(w.sum()):
-            raise ValueError(
-                "sample_weight sums to more than float64 can hold; expected a finite sum. "
-                "Divide the weights by their mean."
-            )
-    return outcome, s, w
-
-
-def finite_scores(
-    y: FloatArray, s: FloatArray, w: FloatArray | None
-) -> tuple[FloatArray, FloatArray | None]:
-    """Return the scores and weights of rows that count; raise unless all scores are finite."""
-    if w is not None:
-        y, s, w = y[w > 0], s[w > 0], w[w > 0]
-    if not np.isfinite(s).all():
-        _raise_not_finite(y)
-    return s, w
-
-
-def _raise_not_finite(y: FloatArray) -> NoReturn:
-    check_finite(y, "y")
-    raise ValueError(
-        "a score is not finite: y lies further from its forecast than float64 can count "
-        "in units of the forecast's scale. Check for a scale that is almost 0."
-    )
-
-
-def collect(kind: str, y: FloatArray, s: FloatArray, w: FloatArray | None) -> Scores:
-    """Sort the scores s of outcomes y, the whole of an isotonic fit; s may be overwritten."""
-    if w is None:
-        s.sort()
-    else:
-        order = np.argsort(s)
-        s, w = s[order], w[order]
-        s, w = s[w > 0], w[w > 0]
-    # A NaN or an infinity sorts to an end, so two looks spare a pass over the rows.
-    if not (math.isfinite(s[0]) and math.isfinite(s[-1])):
-        _raise_not_finite(y)
-    return Exact(kind, *collapse(s, w))
 
 
 def combine(first: Scores, second: Scores) -> Scores:

@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
-
-from trueline._validation import FloatArray
-from trueline.recalibration._scores import Exact, Scores, collapse, combine_all
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Scores, combine_all
 
 #: Distinct scores that are kept as they are: 8 MiB of them.
 LIMIT = 1 << 20
@@ -38,11 +36,11 @@ class State:
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from trueline.recalibration._rows import ScoreRows
     >>> from trueline.recalibration._state import State
     >>> state = State("residual")
-    >>> state.add(np.array([2.0, 1.0]))
-    >>> state.add(np.array([2.0]))
+    >>> state.add(ScoreRows.of_scores([2.0, 1.0], kind="residual"))
+    >>> state.add(ScoreRows.of_scores([2.0], kind="residual"))
     >>> state.scores().values, state.scores().total
     (array([1., 2.]), 3.0)
     """
@@ -51,8 +49,7 @@ class State:
         self.kind = kind
         self.limit = limit
         self._parts: list[Scores] = []
-        self._scores: list[FloatArray] = []
-        self._weights: list[FloatArray | None] = []
+        self._rows: list[ScoreRows] = []
         self._held = 0
 
     @classmethod
@@ -62,11 +59,10 @@ class State:
         state._push(scores)
         return state
 
-    def add(self, scores: FloatArray, weights: FloatArray | None = None) -> None:
-        """Take the finite scores of more rows, and their positive weights if they have any."""
-        self._scores.append(scores.copy())
-        self._weights.append(None if weights is None else weights.copy())
-        self._held += len(scores)
+    def add(self, rows: ScoreRows) -> None:
+        """Add rows with finite scores and positive weights."""
+        self._rows.append(rows.copy())
+        self._held += len(rows)
         if self._held >= _WAITING:
             self._flush()
 
@@ -93,8 +89,8 @@ class State:
 
     def _flush(self) -> None:
         if self._held:
-            self._push(_sorted(self.kind, self._scores, self._weights))
-            self._scores, self._weights, self._held = [], [], 0
+            self._push(ScoreRows.concatenate(self._rows).sort())
+            self._rows, self._held = [], 0
 
     def _push(self, part: Scores) -> None:
         """Add a part, and join the last ones until they double in size again."""
@@ -118,15 +114,3 @@ class State:
 
     def _within_limit(self, part: Scores) -> Scores:
         return part.round() if len(part.values) > self.limit else part
-
-
-def _sorted(kind: str, scores: list[FloatArray], weights: list[FloatArray | None]) -> Exact:
-    s = np.concatenate(scores)
-    if all(w is None for w in weights):
-        s.sort()
-        return Exact(kind, *collapse(s, None))
-    w = np.concatenate(
-        [np.ones(len(x)) if v is None else v for x, v in zip(scores, weights, strict=True)]
-    )
-    order = np.argsort(s)
-    return Exact(kind, *collapse(s[order], w[order]))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Exact, Scores, collapse
 from trueline.recalibration._state import State
 
@@ -201,7 +202,7 @@ class Everything(Memory):
         stop = self._held + n
         if stop > _LONGEST:
             self._flush()
-            self._state.add(s, w)
+            self._state.add(ScoreRows.points(self.kind, s, w))
             return
         if stop > self._buffer.size:
             self._grow(min(4 * stop, _LONGEST))
@@ -220,7 +221,7 @@ class Everything(Memory):
     def _flush(self) -> None:
         if self._held:
             w = None if self._weights is None else self._weights[: self._held]
-            self._state.add(self._buffer[: self._held], w)
+            self._state.add(ScoreRows.points(self.kind, self._buffer[: self._held], w))
         self._held, self._weights = 0, None
 
     def scores(self) -> Scores:

@@ -8,13 +8,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, NotFittedError
+from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Key, Recalibrator
 from trueline.recalibration._common import CommonMap, warn_if_weak
 from trueline.recalibration._inner import inner_map
-from trueline.recalibration._scores import Scores, finite_scores, score_rows
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Scores
 from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
 from trueline.streams._levels import Reach, follow
@@ -211,10 +212,10 @@ class Online(Recalibrator):
         """
         self._refuse_groups(groups)
         self._check_params()
-        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
         self._begin(dist.score_kind)
-        self._learn_rows(s, w)
-        warn_if_weak(self.scores_, min(len(s), self._memory.rows))
+        self._learn_rows(rows)
+        warn_if_weak(self.scores_, min(len(rows), self._memory.rows), stacklevel=3)
         return self
 
     def update(
@@ -252,10 +253,10 @@ class Online(Recalibrator):
             self._check_unchanged()
         else:
             self._check_params()
-        s, w = finite_scores(*score_rows(y, dist, sample_weight))
+        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
         if not fitted:
             self._begin(dist.score_kind)
-        self._learn_rows(s, w)
+        self._learn_rows(rows)
         return self
 
     def partial_fit(
@@ -300,8 +301,8 @@ class Online(Recalibrator):
         self._forget_results()
         self._renew_map()
 
-    def _learn_rows(self, s: FloatArray, w: FloatArray | None) -> None:
-        memory = self._memory
+    def _learn_rows(self, rows: ScoreRows) -> None:
+        s, w, memory = rows.lower, rows.weights, self._memory
         central = self._central()
         if memory.seen:
             if central is not None and self._levels is not None:
