@@ -89,15 +89,6 @@ class Distribution(PublicMethods):
         """Increasing values per row that resolve the distribution, from normal scores z."""
         return self._ppf(ndtr(z)[None, :])
 
-    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
-        u = rng.random((len(self), size))
-        # The generator may return 0, whose quantile is minus infinity.
-        return self._ppf(np.maximum(u, np.finfo(np.float64).tiny))
-
-    @property
-    def _supported(self) -> tuple[float, float]:
-        return (0.0, 1.0)
-
     @property
     def _component_support(self) -> tuple[float, float]:
         """Levels that the calibration rows of every mixture component support."""
@@ -283,7 +274,6 @@ class RecalibratedScores(ThroughLaw):
     """
 
     law: ScoreLaw
-    _kind: ClassVar[str] = "recalibrated"
 
     def __init__(self, base: Distribution, law: ScoreLaw) -> None:
         self.base = base

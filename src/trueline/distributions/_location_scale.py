@@ -122,8 +122,6 @@ class RecalibratedLocationScale(LocationScale):
     ('RecalibratedLocationScale', array([2., 2., 2.]))
     """
 
-    _kind: ClassVar[str] = "recalibrated"
-
     def __init__(self, loc: FloatArray, scale: FloatArray, law: ScoreLaw, score_kind: str) -> None:
         self.loc = loc
         self.scale = scale

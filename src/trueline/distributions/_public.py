@@ -41,13 +41,15 @@ class PublicMethods(ABC):
     @abstractmethod
     def _var(self) -> FloatArray: ...
 
-    @abstractmethod
-    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray: ...
+    def _sample(self, size: int, rng: np.random.Generator) -> FloatArray:
+        u = rng.random((len(self), size))
+        # The generator may return 0, whose quantile is minus infinity.
+        return self._ppf(np.maximum(u, np.finfo(np.float64).tiny))
 
     @property
-    @abstractmethod
     def _supported(self) -> tuple[float, float]:
         """Lowest and highest level that the calibration rows support."""
+        return (0.0, 1.0)
 
     def _values(self, y: ArrayLike) -> tuple[FloatArray, bool]:
         """Check values; return them with two dimensions, and whether they had fewer."""

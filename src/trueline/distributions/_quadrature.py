@@ -12,8 +12,8 @@ recalibrated mass on each side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,33 +49,28 @@ class Base(Protocol):
     def _grid(self, z: FloatArray) -> FloatArray: ...
 
 
-class _Table(NamedTuple):
-    """Edges of the panels: value, score, dT/ds, R, and the integrals of R and R^2."""
+class _Table:
+    """Edges of the panels; ``data`` is (10, n, edges), in the order of the properties."""
 
-    y: FloatArray
-    s: FloatArray
-    rise: FloatArray
-    cdf: FloatArray
-    moments: tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]
+    def __init__(self, data: FloatArray) -> None:
+        self.data = data
+        #: Value, score, dT/ds and R at each edge.
+        self.y, self.s, self.rise, self.cdf = data[:4]
+        #: Integrals of R and of R squared below each edge, as `ScoreLaw.moments` returns them.
+        self.moments = data[4:7], data[7:]
 
     def merged(self, other: _Table) -> _Table:
         """Edges of both, in order."""
-        order = np.argsort(np.concatenate([self.y, other.y], axis=1), axis=1, kind="stable")
+        data = np.concatenate([self.data, other.data], axis=2)
+        order = np.argsort(data[0], axis=1, kind="stable")
+        return _Table(np.take_along_axis(data, order[None], axis=2))
 
-        def join(a: FloatArray, b: FloatArray) -> FloatArray:
-            return np.take_along_axis(np.concatenate([a, b], axis=1), order, axis=1)
+    def rows(self, index: Rows) -> _Table:
+        return _Table(self.data[:, index])
 
-        y, s, rise, cdf = (join(a, b) for a, b in zip(self[:4], other[:4], strict=True))
-        moments = tuple(
-            tuple(join(a, b) for a, b in zip(mine, theirs, strict=True))
-            for mine, theirs in zip(self.moments, other.moments, strict=True)
-        )
-        return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
-
-    def at(self, index: slice | NDArray[np.intp], pick: Callable[..., FloatArray]) -> _Table:
-        y, s, rise, cdf = (pick(a, index) for a in self[:4])
-        moments = tuple(tuple(pick(m, index) for m in power) for power in self.moments)
-        return _Table(y, s, rise, cdf, moments)  # type: ignore[arg-type]
+    def panels(self) -> tuple[_Table, _Table]:
+        """Left and right ends of all panels."""
+        return _Table(self.data[:, :, :-1]), _Table(self.data[:, :, 1:])
 
 
 class Quadrature:
@@ -91,7 +86,8 @@ class Quadrature:
         s = base._score(y)
         with np.errstate(over="ignore"):
             rise = np.exp(-base._log_slope(y, s))
-        return _Table(y, s, rise, self.law.cdf(s), (self.law.moments(s, 1), self.law.moments(s, 2)))
+        moments = (*self.law.moments(s, 1), *self.law.moments(s, 2))
+        return _Table(np.stack([y, s, rise, self.law.cdf(s), *moments]))
 
     def _edges(self, base: Base) -> FloatArray:
         inner = base._grid(_SCORES)
@@ -125,8 +121,8 @@ class Quadrature:
                     break
                 if bad.size < len(rows):
                     good = np.setdiff1d(np.arange(len(rows)), bad)
-                    yield rows[good], base._take(good), table.at(good, _rows)
-                    rows, base, table = rows[bad], base._take(bad), table.at(bad, _rows)
+                    yield rows[good], base._take(good), table.rows(good)
+                    rows, base, table = rows[bad], base._take(bad), table.rows(bad)
                 table = table.merged(self._tabulate(base, _quarters(table.y, error[bad])))
             yield rows, base, table
 
@@ -139,15 +135,16 @@ class Quadrature:
     def var(self) -> FloatArray:
         out = np.empty(len(self.base))
         for rows, _, table in self._blocks():
-            centred = table._replace(y=table.y - _mean(table, self._unit)[:, None])
-            area = _integrate(*_panels(centred), self._unit, 1, square=True).sum(axis=1)
+            centred = _Table(table.data.copy())
+            centred.y -= _mean(table, self._unit)[:, None]
+            area = _integrate(*centred.panels(), self._unit, 1, square=True).sum(axis=1)
             out[rows] = np.maximum(centred.y[:, -1] ** 2 - area, 0.0)
         return out
 
     def crps(self, y: FloatArray) -> FloatArray:
         out = np.empty((len(self.base), y.shape[1]))
         for rows, base, table in self._blocks():
-            start, stop = _panels(table)
+            start, stop = table.panels()
             areas = _integrate(start, stop, self._unit, 1)
             dispersion = (areas - _integrate(start, stop, self._unit, 2)).sum(axis=1)
             below = np.zeros_like(table.y)
@@ -158,7 +155,7 @@ class Quadrature:
                 v = values[:, k : k + 1]
                 inside = np.clip(v, table.y[:, :1], end)
                 j = np.clip((table.y <= inside).sum(axis=1) - 1, 0, table.y.shape[1] - 2)[:, None]
-                anchor = table.at(j, lambda a, i: np.take_along_axis(a, i, axis=1))
+                anchor = _Table(np.take_along_axis(table.data, j[None], axis=2))
                 partial = _integrate(anchor, self._tabulate(base, inside), self._unit, 1)
                 area = np.take_along_axis(below, j, axis=1) + partial
                 area += np.maximum(v - end, 0.0)
@@ -168,19 +165,7 @@ class Quadrature:
 
 
 def _mean(table: _Table, unit: float) -> FloatArray:
-    return table.y[:, -1] - _integrate(*_panels(table), unit, 1).sum(axis=1)
-
-
-def _panels(table: _Table) -> tuple[_Table, _Table]:
-    """Left and right ends of all panels."""
-    return (
-        table.at(slice(None, -1), lambda a, i: a[:, i]),
-        table.at(slice(1, None), lambda a, i: a[:, i]),
-    )
-
-
-def _rows(a: FloatArray, index: Rows) -> FloatArray:
-    return a[index]
+    return table.y[:, -1] - _integrate(*table.panels(), unit, 1).sum(axis=1)
 
 
 def _quarters(y: FloatArray, error: FloatArray) -> FloatArray:
@@ -201,7 +186,7 @@ def _estimated_error(table: _Table, unit: float) -> tuple[FloatArray, FloatArray
     spacing. The error of the cubic is of fourth order, so of the order of its square, unless the
     panel is so narrow that R is taken as linear. It is weighted by the mass on the panel.
     """
-    a, b = _panels(table)
+    a, b = table.panels()
     total, h = b.y - a.y, b.s - a.s
     wide = (h > _JUMP) & (total > 0)
     chord = np.where(wide, total, 1.0) / np.where(wide, h, 1.0)

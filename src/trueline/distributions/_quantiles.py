@@ -185,8 +185,6 @@ class RecalibratedQuantiles(Interpolated):
     RecalibratedQuantiles(2 rows)
     """
 
-    _kind: ClassVar[str] = "recalibrated"
-
     def __init__(self, values: FloatArray, nodes: FloatArray, law: ScoreLaw) -> None:
         self.values = values
         self.nodes = nodes

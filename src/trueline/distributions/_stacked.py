@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
 from trueline.laws import Law, ScoreLaw
+
+
+def _by_part(name: str) -> Any:
+    """Make a method that calls the method of each part on its rows of an array."""
+
+    def method(self: Stacked, a: FloatArray) -> FloatArray:
+        out = np.empty((len(self), a.shape[1]))
+        for part, rows in self._parts():
+            out[rows] = getattr(part, name)(a if a.shape[0] == 1 else a[rows])
+        return out
+
+    return method
 
 
 class Stacked(Distribution):
@@ -70,49 +82,16 @@ class Stacked(Distribution):
     def _has_atoms(self) -> bool:
         return any(part._has_atoms() for part in self.parts)
 
-    def _gather(self, name: str, a: FloatArray) -> FloatArray:
-        """Call a method of each part on its rows of an array, (n, k) or (1, k)."""
-        out = np.empty((len(self), a.shape[1]))
-        for part, rows in self._parts():
-            out[rows] = getattr(part, name)(a if a.shape[0] == 1 else a[rows])
-        return out
-
-    def _gather_rows(self, name: str) -> FloatArray:
-        """Call a method of each part that returns one number per row."""
-        out = np.empty(len(self))
-        for part, rows in self._parts():
-            out[rows] = getattr(part, name)()
-        return out
-
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        return self._gather("_cdf", y)
-
-    def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return self._gather("_cdf_left", y)
-
-    def _sf(self, y: FloatArray) -> FloatArray:
-        return self._gather("_sf", y)
-
-    def _logcdf(self, y: FloatArray) -> FloatArray:
-        return self._gather("_logcdf", y)
-
-    def _logsf(self, y: FloatArray) -> FloatArray:
-        return self._gather("_logsf", y)
-
-    def _logpdf(self, y: FloatArray) -> FloatArray:
-        return self._gather("_logpdf", y)
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._gather("_ppf", q)
-
-    def _crps(self, y: FloatArray) -> FloatArray:
-        return self._gather("_crps", y)
-
-    def _score(self, y: FloatArray) -> FloatArray:
-        return self._gather("_score", y)
-
-    def _unscore(self, s: FloatArray) -> FloatArray:
-        return self._gather("_unscore", s)
+    _cdf = _by_part("_cdf")
+    _cdf_left = _by_part("_cdf_left")
+    _sf = _by_part("_sf")
+    _logcdf = _by_part("_logcdf")
+    _logsf = _by_part("_logsf")
+    _logpdf = _by_part("_logpdf")
+    _ppf = _by_part("_ppf")
+    _crps = _by_part("_crps")
+    _score = _by_part("_score")
+    _unscore = _by_part("_unscore")
 
     def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray:
         out = np.empty((len(self), y.shape[1]))
@@ -121,13 +100,19 @@ class Stacked(Distribution):
         return out
 
     def _mean(self) -> FloatArray:
-        return self._gather_rows("_mean")
+        return self._per_row("_mean")
 
     def _var(self) -> FloatArray:
-        return self._gather_rows("_var")
+        return self._per_row("_var")
 
     def _expected_distance(self) -> FloatArray:
-        return self._gather_rows("_expected_distance")
+        return self._per_row("_expected_distance")
+
+    def _per_row(self, name: str) -> FloatArray:
+        out = np.empty(len(self))
+        for part, rows in self._parts():
+            out[rows] = getattr(part, name)()
+        return out
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return Stacked([part._recalibrate(law) for part in self.parts], self.rows)

@@ -10,7 +10,6 @@ from trueline.laws._laplace import LaplaceLaw
 from trueline.laws._logistic import LogisticLaw
 from trueline.laws._normal import LOG_SQRT_2PI, NormalLaw
 from trueline.laws._piecewise import PiecewiseLaw
-from trueline.laws._pinned import PinnedLaw
 from trueline.laws._point import PointLaw
 from trueline.laws._search import normal_score, solve_increasing
 from trueline.laws._spline import SplineLaw
@@ -27,7 +26,6 @@ __all__ = [
     "NormalLaw",
     "NormalTail",
     "PiecewiseLaw",
-    "PinnedLaw",
     "PointLaw",
     "ScoreLaw",
     "SplineLaw",

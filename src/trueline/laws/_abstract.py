@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray
@@ -15,9 +12,9 @@ from trueline._validation import FloatArray
 class Law(ABC):
     """The distribution of Z on the real line, with CDF R.
 
-    All methods are elementwise on float64 arrays and check nothing. Two integrals carry
-    every score: ``integral(z)``, the integral of R from minus infinity to z, and
-    ``dispersion``, the integral of R (1 - R). For the CRPS,
+    All methods work elementwise on float64 arrays, without checks. The CRPS follows from
+    ``integral(z)``, the integral of R from minus infinity to z, and ``dispersion``, the
+    integral of R (1 - R):
 
         E|Z - z| - E|Z - Z'| / 2 = 2 integral(z) - z + mean - dispersion.
     """
@@ -86,7 +83,7 @@ class Law(ABC):
         return self._crps(z, self.integral(z))
 
     def cdf_and_crps(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Both at once, for a law whose CRPS takes its CDF."""
+        """CDF and CRPS together, because the CRPS of some laws uses the CDF."""
         return self.cdf(z), self.crps(z)
 
     def _crps(self, z: FloatArray, integral: FloatArray) -> FloatArray:
@@ -101,18 +98,23 @@ class Law(ABC):
         """Increasing values that resolve the law, from normal scores z; (1, m) or (n, m)."""
         return self.ppf(ndtr(z)[None, :])
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        """Restrict to rows, for a law whose parameters vary by row."""
-        return self
+
+class SymmetricLaw(Law):
+    """A law with the same distribution for Z and -Z."""
+
+    symmetric = True
+    mean: FloatArray | float = 0.0
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return self.cdf(-z)
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return self.logcdf(-z)
 
 
 class ScoreLaw(Law):
-    """A law of scores: it can also be carried through a piecewise polynomial of the score.
-
-    ``moments(z, power)`` gives the integrals from minus infinity to z of
-    ``R(s)**power * s**k`` for k = 0, 1, 2; see `trueline.distributions._quadrature`.
-    """
+    """A law of scores, with the moments that integrals of functions of the score need."""
 
     @abstractmethod
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Integrals of R**power * s**k below z, for power 1 or 2 and k = 0, 1, 2."""
+        """Integrals of R(s)**power * s**k over s < z, for power 1 or 2 and k = 0, 1, 2."""

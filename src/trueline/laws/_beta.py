@@ -44,7 +44,7 @@ class BetaLaw(TabulatedLaw):
         return log_expit(-self._logit(z))
 
     def logpdf(self, z: FloatArray) -> FloatArray:
-        # Beyond this t^2 overflows, and the differences of infinities are not 0.
+        # Beyond this t^2 overflows, and differences of infinities are NaN.
         t = np.clip((z - self.shift) / self.scale, -_FARTHEST, _FARTHEST)
         log_phi = -0.5 * t * t - LOG_SQRT_2PI
         # d logit / dt = a phi / Phi(t) + b phi / Phi(-t)
@@ -56,7 +56,7 @@ class BetaLaw(TabulatedLaw):
 
     @cached_property
     def _breaks(self) -> FloatArray:
-        # Evenly spaced in logit, so that a steep law is resolved as well as a flat one.
+        # The breaks are evenly spaced in logit, which resolves steep and flat laws equally well.
         target = np.linspace(-60.0, 60.0, 257)
         start = np.full_like(target, self.shift)
         return solve_increasing(

@@ -7,28 +7,23 @@ import math
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.laws._abstract import Law
+from trueline.laws._abstract import SymmetricLaw
 
 _LOG_2 = math.log(2.0)
 
 
-class LaplaceLaw(Law):
+class LaplaceLaw(SymmetricLaw):
     """Density exp(-|z|) / 2."""
 
-    symmetric = True
+    var = 2.0
+    dispersion = 0.75
 
     def cdf(self, z: FloatArray) -> FloatArray:
         half = 0.5 * np.exp(-np.abs(z))
         return np.where(z < 0, half, 1.0 - half)
 
-    def sf(self, z: FloatArray) -> FloatArray:
-        return self.cdf(-z)
-
     def logcdf(self, z: FloatArray) -> FloatArray:
         return np.where(z < 0, -np.abs(z) - _LOG_2, np.log1p(-0.5 * np.exp(-np.abs(z))))
-
-    def logsf(self, z: FloatArray) -> FloatArray:
-        return self.logcdf(-z)
 
     def logpdf(self, z: FloatArray) -> FloatArray:
         return np.subtract(-_LOG_2, np.abs(z))
@@ -39,15 +34,3 @@ class LaplaceLaw(Law):
 
     def integral(self, z: FloatArray) -> FloatArray:
         return np.maximum(z, 0.0) + 0.5 * np.exp(-np.abs(z))
-
-    @property
-    def mean(self) -> float:
-        return 0.0
-
-    @property
-    def var(self) -> float:
-        return 2.0
-
-    @property
-    def dispersion(self) -> float:
-        return 0.75

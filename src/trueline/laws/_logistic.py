@@ -6,25 +6,20 @@ import numpy as np
 from scipy.special import expit, log_expit, logit
 
 from trueline._validation import FloatArray
-from trueline.laws._abstract import Law
+from trueline.laws._abstract import SymmetricLaw
 
 
-class LogisticLaw(Law):
+class LogisticLaw(SymmetricLaw):
     """R(z) = 1 / (1 + exp(-z))."""
 
-    symmetric = True
+    var = np.pi**2 / 3.0
+    dispersion = 1.0
 
     def cdf(self, z: FloatArray) -> FloatArray:
         return expit(z)
 
-    def sf(self, z: FloatArray) -> FloatArray:
-        return expit(-z)
-
     def logcdf(self, z: FloatArray) -> FloatArray:
         return log_expit(z)
-
-    def logsf(self, z: FloatArray) -> FloatArray:
-        return log_expit(-z)
 
     def logpdf(self, z: FloatArray) -> FloatArray:
         return log_expit(z) + log_expit(-z)
@@ -34,15 +29,3 @@ class LogisticLaw(Law):
 
     def integral(self, z: FloatArray) -> FloatArray:
         return np.logaddexp(0.0, z)
-
-    @property
-    def mean(self) -> float:
-        return 0.0
-
-    @property
-    def var(self) -> float:
-        return np.pi**2 / 3.0
-
-    @property
-    def dispersion(self) -> float:
-        return 1.0

@@ -10,6 +10,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
 
+#: Minus the log density of the standard normal at 0.
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_2 = math.sqrt(2.0)
 _SQRT_PI = math.sqrt(math.pi)
@@ -29,7 +30,7 @@ class NormalLaw(ScoreLaw):
         self.symmetric = shift == 0.0
 
     def _standard(self, z: FloatArray) -> FloatArray:
-        # The standard law is every Normal forecast's: spare it two passes.
+        # Every Normal forecast has the standard law, which needs no pass over the data here.
         if self.shift == 0.0 and self.scale == 1.0:
             return z
         return (z - self.shift) / self.scale

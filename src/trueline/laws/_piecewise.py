@@ -1,8 +1,8 @@
-"""A law that is linear between knots: what isotonic regression finds."""
+"""A law that is linear between knots, such as isotonic regression fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -13,14 +13,14 @@ from trueline.laws._abstract import ScoreLaw
 from trueline.laws._search import in_sorted_blocks, locate
 from trueline.laws._tails import Tail
 
-# Levels in one call, and calls, whose quantiles are remembered.
+# Largest number of levels in a call, and of calls, whose quantiles are cached.
 _REMEMBERED = 64
-# Segments summed over at a time.
+# Number of segments in a block of a sum.
 _BLOCK = 1 << 16
 
 
 class PiecewiseLaw(ScoreLaw):
-    """R is linear between knots, jumps at atoms and goes on beyond them with tails.
+    """R is linear between knots, jumps at atoms and continues beyond the knots with tails.
 
     Parameters
     ----------
@@ -32,6 +32,9 @@ class PiecewiseLaw(ScoreLaw):
     tails : (Tail, Tail)
         Laws of the excess below the first and above the last knot. The tail masses are
         ``left[0]`` and ``1 - right[-1]``.
+    pins : mapping, optional
+        Level -> quantile; each is also a knot. Interpolation may round the quantile at a
+        knot, but coverage is measured at the ends of an interval, so these are exact.
 
     The density is that of the continuous part; an atom has none.
     """
@@ -39,12 +42,18 @@ class PiecewiseLaw(ScoreLaw):
     smooth = False
 
     def __init__(
-        self, knots: FloatArray, left: FloatArray, right: FloatArray, tails: tuple[Tail, Tail]
+        self,
+        knots: FloatArray,
+        left: FloatArray,
+        right: FloatArray,
+        tails: tuple[Tail, Tail],
+        pins: Mapping[float, float] | None = None,
     ) -> None:
         self.knots = knots
         self.left = left
         self.right = right
         self.tails = tails
+        self.pins = dict(pins or {})
         self.supported = (float(left[0]), float(right[-1]))
         self._quantiles: dict[tuple[tuple[int, ...], bytes], FloatArray] = {}
 
@@ -56,7 +65,7 @@ class PiecewiseLaw(ScoreLaw):
     def _beyond(
         self, z: FloatArray
     ) -> tuple[NDArray[np.bool_], FloatArray, NDArray[np.bool_], FloatArray]:
-        """Which z lie in the lower and in the upper tail, and their excesses."""
+        """Masks of the z in the lower and in the upper tail, each with their excesses."""
         below, above = z < self.knots[0], z >= self.knots[-1]
         return below, self.knots[0] - z[below], above, z[above] - self.knots[-1]
 
@@ -139,7 +148,7 @@ class PiecewiseLaw(ScoreLaw):
         return log_density
 
     def ppf(self, q: FloatArray) -> FloatArray:
-        # Forecasts are asked for the same few levels again and again.
+        # Callers ask for the same few levels again and again.
         if q.size > _REMEMBERED:
             return self._ppf(q)
         key = (q.shape, q.tobytes())
@@ -152,7 +161,7 @@ class PiecewiseLaw(ScoreLaw):
     def _ppf(self, q: FloatArray) -> FloatArray:
         last = self.knots.size - 1
         j = np.minimum(np.searchsorted(self.right, q, side="left"), last)
-        # In segment (j - 1, j), unless q falls in the jump at knot j.
+        # The quantile lies in segment (j - 1, j), unless q falls in the jump at knot j.
         previous = np.maximum(j - 1, 0)
         rise = self.left[j] - self.right[previous]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,6 +175,8 @@ class PiecewiseLaw(ScoreLaw):
         below, above = q < low, q > self.right[-1]
         z[below] = self.knots[0] - lower.isf(q[below] / low)
         z[above] = self.knots[-1] + upper.isf((1.0 - q[above]) / high)
+        for level, value in self.pins.items():
+            z[q == level] = value
         return z
 
     def edges(self, z: FloatArray) -> FloatArray:
@@ -227,7 +238,7 @@ class PiecewiseLaw(ScoreLaw):
     @cached_property
     def var(self) -> float:
         mean = self.mean
-        # Of each segment, the variance of its middle about the mean, and that within it.
+        # Each segment adds the square of its middle about the mean and the variance within it.
         total = self._sum_segments(
             lambda x, h, _, rise: rise * ((x + 0.5 * h - mean) ** 2 + h * h / 12.0)
         )
@@ -292,14 +303,14 @@ class PiecewiseLaw(ScoreLaw):
         # (1 - w S)^power, expanded.
         plain = (excess, excess**2 / 2.0, excess**3 / 3.0)
         weight, tail = self._masses[1], self.tails[1]
-        once = tail.inner(excess, 1)
+        first = tail.inner(excess, 1)
         if power == 1:
-            local = tuple(p - weight * e for p, e in zip(plain, once, strict=True))
+            local = tuple(p - weight * e for p, e in zip(plain, first, strict=True))
         else:
-            twice = tail.inner(excess, 2)
+            second = tail.inner(excess, 2)
             local = tuple(
                 p - 2.0 * weight * e + weight**2 * f
-                for p, e, f in zip(plain, once, twice, strict=True)
+                for p, e, f in zip(plain, first, second, strict=True)
             )
         return _shift(local, self.knots[-1])
 

@@ -1,4 +1,4 @@
-"""All mass at zero: what a point forecast says of its own error."""
+"""All mass at zero: the law of a point forecast."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ class PointLaw(Law):
 
     symmetric = True
     smooth = False
+    mean = var = dispersion = 0.0
 
     def cdf(self, z: FloatArray) -> FloatArray:
         return np.where(z >= 0, 1.0, 0.0)
@@ -37,15 +38,3 @@ class PointLaw(Law):
 
     def integral(self, z: FloatArray) -> FloatArray:
         return np.maximum(z, 0.0)
-
-    @property
-    def mean(self) -> float:
-        return 0.0
-
-    @property
-    def var(self) -> float:
-        return 0.0
-
-    @property
-    def dispersion(self) -> float:
-        return 0.0

@@ -1,4 +1,4 @@
-"""Searching many knots, and solving increasing equations, for many values at once."""
+"""Search in many knots, and solution of increasing equations, for many values at once."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from scipy.special import ndtri_exp
 
 from trueline._validation import FloatArray
 
-# A random binary search in many knots misses the cache at every step. Searching sorted queries
-# does not, and sorting a block of them first costs less than it saves (benchmarks/core.py).
-# The larger the block the better, as long as its temporaries stay small beside the whole.
+# A binary search for unsorted queries in many knots misses the cache at every step. Sorting a
+# block of queries first costs less than it saves (benchmarks/core.py). Large blocks are better,
+# as long as their temporaries stay small compared to the whole.
 _SORT_FROM = 4096
 _BLOCKS = 8
 _SMALLEST_BLOCK = 1 << 14
 _LARGEST_BLOCK = 1 << 20
-# Sorted queries searched together, within the few knots that lie between the first and last.
+# Number of sorted queries that are searched together, among the knots between their ends.
 _RUN = 2048
 
-# Neighbouring floats are 1.1e-16 to 2.2e-16 apart: a smaller tolerance is never met. Below
-# fatol a normal score is 0, because the probability beside 1/2 has no more digits.
+# Neighbouring floats are 1.1e-16 to 2.2e-16 apart, so a smaller tolerance is never met. A normal
+# score below fatol is 0, because a probability near 1/2 has no more digits.
 _XRTOL = 3e-16
 _FATOL = 1e-16
-# Beyond this a bracket no longer grows: the root is past the largest float.
+# Beyond this a bracket no longer grows: the root is beyond the largest float.
 _LARGEST = 1e307
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -64,7 +64,7 @@ def in_sorted_blocks(method: Method) -> Method:
 def locate(knots: FloatArray, z: FloatArray) -> NDArray[np.intp]:
     """Index of the last knot at or below each z, -1 where there is none.
 
-    Any order of z will do if it is short; a long z must be sorted.
+    A short z may be in any order; a long one must be sorted.
     """
     if z.size < _SORT_FROM:
         return np.searchsorted(knots, z, side="right") - 1
@@ -78,7 +78,7 @@ def locate(knots: FloatArray, z: FloatArray) -> NDArray[np.intp]:
 
 
 def normal_score(logcdf: FloatArray, logsf: FloatArray) -> FloatArray:
-    """Standard normal quantile of a probability, from whichever tail is small."""
+    """Standard normal quantile of a probability, computed from the smaller tail."""
     lower = logcdf < logsf
     score = ndtri_exp(np.where(lower, logcdf, logsf))
     return np.where(lower, score, -score)
@@ -92,13 +92,13 @@ def solve_increasing(
 ) -> FloatArray:
     """Root of an increasing elementwise f(x, *args), from a bracket that may be a little off.
 
-    Chandrupatla's method on all elements at once, to the last digit of x. Where f jumps over
-    zero this is the upper side of the jump; where it has no root among floats, an infinity.
+    Chandrupatla's method on all elements at once, to the last digit of x. The result is the
+    upper side of the jump where f jumps over zero, and infinite where no float is a root.
     """
     from scipy.optimize.elementwise import bracket_root, find_root
 
-    # Round-off can put the root a hair outside an analytic bracket, and a bracket of no
-    # width cannot grow: widen it before it is searched.
+    # Round-off can put the root just outside an analytic bracket, and a bracket of no width
+    # cannot grow, so the bracket is widened first.
     width = np.maximum(upper - lower, 1e-9 * (np.abs(lower) + np.abs(upper)) + 1e-300)
     with np.errstate(over="ignore", invalid="ignore"):
         found = bracket_root(f, lower - 1e-3 * width, upper + 1e-3 * width, args=args, maxiter=1100)

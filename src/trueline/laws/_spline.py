@@ -19,8 +19,8 @@ _STEEPEST = 2.5
 class SplineLaw(TabulatedLaw):
     """R = Phi(h), with h a monotone cubic spline through (knots, normal scores).
 
-    Outside the knots h goes on in a straight line, so the tails are normal; a normal law
-    is reproduced exactly. R is differentiable everywhere and its density never vanishes.
+    Outside the knots h is a straight line, so the tails are normal; a normal law is
+    reproduced exactly. R is differentiable everywhere and its density never vanishes.
     """
 
     def __init__(self, knots: FloatArray, scores: FloatArray) -> None:
@@ -29,9 +29,9 @@ class SplineLaw(TabulatedLaw):
         self.knots = knots
         self.scores = scores
         slopes = PchipInterpolator(knots, scores).derivative()(knots)
-        # The straight continuation follows the chord to the centre: the end spacing alone
-        # would make the tails as noisy as one order statistic. Up to 3 times the secant
-        # the spline stays monotone; a little less keeps its density above zero.
+        # The straight line outside follows the chord to the centre, because the end spacing
+        # alone would make the tails as noisy as one order statistic. The spline is monotone up
+        # to 3 times the secant; a little less keeps its density above zero.
         middle = knots.size // 2 if knots.size > 2 else np.array([1, 0])
         chords = (scores[[0, -1]] - scores[middle]) / (knots[[0, -1]] - knots[middle])
         secants = np.diff(scores)[[0, -1]] / np.diff(knots)[[0, -1]]

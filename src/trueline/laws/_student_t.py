@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import beta, betaln, stdtr, stdtrit
 
 from trueline._validation import FloatArray
-from trueline.laws._abstract import Law
+from trueline.laws._abstract import SymmetricLaw
 from trueline.laws._search import solve_increasing
 
-# Below this the incomplete beta function behind `stdtr` is close to underflow.
+# Below this the incomplete beta function in `stdtr` is close to underflow.
 _TINY = 1e-280
 _DEEP = 1e-40
 _GAP = 1e-4
 _LOG_HUGE = np.log(np.finfo(np.float64).max)
 
 
-class StudentTLaw(Law):
+class StudentTLaw(SymmetricLaw):
     """Student's t with `df` degrees of freedom: a scalar, or (n, 1) for one per row."""
-
-    symmetric = True
 
     def __init__(self, df: FloatArray) -> None:
         self.df = df
+        # As in scipy.stats, the mean is infinite up to one degree of freedom.
+        self.mean = np.where(df > 1, 0.0, np.inf)
 
     def cdf(self, z: FloatArray) -> FloatArray:
         return stdtr(self.df, z)
-
-    def sf(self, z: FloatArray) -> FloatArray:
-        return stdtr(self.df, -z)
 
     def logcdf(self, z: FloatArray) -> FloatArray:
         p = stdtr(self.df, z)
@@ -41,7 +35,7 @@ class StudentTLaw(Law):
         if far.any():
             t, df = np.broadcast_arrays(z, self.df)
             out[far] = self._log_tail(-t[far], df[far])
-        # Near 1 the logarithm keeps its digits only through the other tail.
+        # Near 1 the logarithm keeps its digits only if computed from the other tail.
         return np.where(z > 0, np.log1p(-stdtr(self.df, -np.abs(z))), out)
 
     @staticmethod
@@ -61,33 +55,25 @@ class StudentTLaw(Law):
             out = log_pdf + np.log(t) - np.log(df) + np.log1p(-x) + np.log(series)
         return np.where(np.isinf(t), -np.inf, out)
 
-    def logsf(self, z: FloatArray) -> FloatArray:
-        return self.logcdf(-z)
-
     def logpdf(self, z: FloatArray) -> FloatArray:
         return _log_pdf(z, self.df)
 
     def ppf(self, q: FloatArray) -> FloatArray:
         # Solved in the lower tail, where q keeps its digits, then mirrored.
         tail, df = np.broadcast_arrays(np.minimum(q, 1.0 - q), self.df)
-        # scipy has +inf at both ends.
+        # scipy returns +inf at both ends.
         t = np.where(tail > 0, stdtrit(df, tail), -np.inf)
         deep = (tail < _DEEP) & (tail > 0)
         if deep.any():
-            # `stdtrit` gives up here: solve for log |t| in the logarithm of the tail.
+            # `stdtrit` fails here: solve for log |t| in the logarithm of the tail.
             t[deep] = -np.exp(_log_tail_quantile(np.log(tail[deep]), df[deep]))
         return np.where(q == 0.5, 0.0, np.where(q < 0.5, t, -t))
 
     def integral(self, z: FloatArray) -> FloatArray:
-        # z R(z) + f(z) (df + z^2) / (df - 1), the second in logarithms: z^2 may overflow.
+        # z R(z) + f(z) (df + z^2) / (df - 1); the second term in logarithms, as z^2 may overflow.
         df = np.maximum(self.df, 1.0 + 1e-9)
         rest = np.exp(_log_pdf(z, df) + np.log(df) + _log_growth(z, df)) / (df - 1.0)
         return np.where(self.df > 1, z * stdtr(self.df, z) + rest, np.inf)
-
-    @property
-    def mean(self) -> FloatArray:
-        # As in scipy.stats: no finite mean up to one degree of freedom, so no finite CRPS.
-        return np.where(self.df > 1, 0.0, np.inf)
 
     @property
     def var(self) -> FloatArray:
@@ -100,8 +86,8 @@ class StudentTLaw(Law):
             return np.where(self.df > 1, 2.0 * _half_spread(self.df) / (self.df - 1.0), np.inf)
 
     def crps(self, z: FloatArray) -> FloatArray:
-        # Up to one degree of freedom E|Z| is infinite but the CRPS is not: it stays analytic
-        # in df down to one half, and so does its closed form, with a removable gap at 1.
+        # Up to one degree of freedom E|Z| is infinite but the CRPS is not: it and its closed
+        # form are analytic in df down to one half, with a removable singularity at 1.
         df = np.where(self.df > 0.5, self.df, np.nan)
         near = np.abs(df - 1.0) < _GAP
         middle = 0.5 * (df + 1.0)
@@ -111,11 +97,6 @@ class StudentTLaw(Law):
         score = z * (2.0 * stdtr(self.df, z) - 1.0) + 2.0 * slope
         return np.where(self.df > 0.5, score, np.inf)
 
-    def take(self, rows: NDArray[np.intp]) -> Self:
-        if np.ndim(self.df) == 0:
-            return self
-        return type(self)(self.df[rows])
-
 
 def _log_pdf(t: FloatArray, df: FloatArray) -> FloatArray:
     constant = -betaln(0.5, 0.5 * df) - 0.5 * np.log(df)
@@ -123,7 +104,7 @@ def _log_pdf(t: FloatArray, df: FloatArray) -> FloatArray:
 
 
 def _log_growth(t: FloatArray, df: FloatArray) -> FloatArray:
-    """log(1 + t^2 / df), for |t| up to 1e300, where t^2 overflows, too."""
+    """log(1 + t^2 / df), also for |t| up to 1e300, where t^2 overflows."""
     with np.errstate(over="ignore"):
         ratio = (t / np.sqrt(df)) ** 2
     return np.where(
@@ -136,7 +117,7 @@ def _log_tail_excess(log_t: FloatArray, log_p: FloatArray, df: FloatArray) -> Fl
 
 
 def _log_tail_quantile(log_p: FloatArray, df: FloatArray) -> FloatArray:
-    """The log of t with log P(T > t) = log_p; infinite where t is past the largest float."""
+    """Log of t with log P(T > t) = log_p; infinite where t is beyond the largest float."""
     low, high = np.zeros_like(log_p), np.full_like(log_p, _LOG_HUGE)
     within = _log_tail_excess(high, log_p, df) >= 0
     log_t = np.full_like(log_p, np.inf)
@@ -153,6 +134,6 @@ def _half_spread(df: FloatArray) -> FloatArray:
 
 
 def _excess(z: FloatArray, df: FloatArray) -> FloatArray:
-    """(df - 1) / 2 times what the CRPS exceeds z (2 R(z) - 1) by."""
+    """(df - 1) / 2 times the difference of the CRPS and z (2 R(z) - 1)."""
     # In logarithms, because z^2 may overflow.
     return np.exp(_log_pdf(z, df) + np.log(df) + _log_growth(z, df)) - _half_spread(df)

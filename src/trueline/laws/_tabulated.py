@@ -1,4 +1,4 @@
-"""Laws with a smooth CDF but no elementary integrals: tabulate the integrals once."""
+"""Laws with a smooth CDF but no elementary integrals, which are tabulated once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from trueline.laws._search import normal_score, solve_increasing
 if TYPE_CHECKING:
     from scipy.interpolate import CubicHermiteSpline
 
-# Panels in all, at least. A cubic Hermite interpolant of an integral errs by h^4 / 384
-# times its fourth derivative: about 1e-11 of the law's own scale.
+# Least number of panels. The error of a cubic Hermite interpolant of an integral is h^4 / 384
+# times its fourth derivative: about 1e-11 of the scale of the law.
 _PANELS = 4096
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
@@ -26,19 +26,18 @@ _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
 class TabulatedLaw(ScoreLaw):
     """A law with smooth R, whose integrals are read off a table made by Gauss-Legendre.
 
-    A subclass gives the CDF and density functions and `_breaks`: increasing points
-    between which R is smooth, from where R is about 1e-20 to where 1 - R is. The
-    integral of R is exact to about 1e-10 of the law's scale; everything else is to rounding.
+    A subclass gives the CDF and density functions and `_breaks`. The integral of R is exact
+    to about 1e-10 of the scale of the law; everything else is exact to rounding.
     """
 
     @property
     @abstractmethod
     def _breaks(self) -> FloatArray:
-        """Points between which R is smooth, covering all but a negligible mass."""
+        """Increasing points between which R is smooth; beyond them lies a mass of about 1e-20."""
 
     @cached_property
     def _edges(self) -> FloatArray:
-        # The same number of panels between any two breaks: where knots crowd, R bends.
+        # Every piece has the same number of panels, because R bends where breaks are dense.
         breaks = self._breaks
         panels = -(-_PANELS // (breaks.size - 1))
         shares = np.arange(panels) / panels
@@ -47,7 +46,7 @@ class TabulatedLaw(ScoreLaw):
 
     @cached_property
     def _centre(self) -> float:
-        # Tables are centred, so that a law far from zero loses no digits.
+        # Tables are centred, so that a law far from zero does not lose digits.
         return float(self.ppf(np.array(0.5)))
 
     @cached_property
@@ -77,8 +76,8 @@ class TabulatedLaw(ScoreLaw):
         return self._area(np.clip(z, low, high)) + np.maximum(z - high, 0.0)
 
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        # From the edge below on by Gauss-Legendre, to rounding: differences of moments are
-        # taken, which would magnify the error of an interpolant.
+        # Gauss-Legendre from the edge below is exact to rounding. Callers take differences of
+        # moments, which would magnify the error of an interpolant.
         edges, c = self._edges, self._centre
         inside = np.clip(z, edges[0], edges[-1])
         j = np.clip(np.searchsorted(edges, inside, side="right") - 1, 0, edges.size - 2)

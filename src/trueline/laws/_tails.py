@@ -1,4 +1,4 @@
-"""How a law goes on beyond its outermost knot."""
+"""How a law continues beyond its outermost knot."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Tail(ABC):
 
 
 class ExponentialTail(Tail):
-    """S(v) = exp(-v / excess): no memory, and heavier than normal."""
+    """S(v) = exp(-v / excess), heavier than normal."""
 
     def sf(self, v: FloatArray) -> FloatArray:
         return np.exp(-v / self.excess)
@@ -65,13 +65,13 @@ class ExponentialTail(Tail):
 
     def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         t = self.excess / power
-        v = np.minimum(v, 800.0 * t)  # from here on exp is 0, while v^2 may overflow
+        v = np.minimum(v, 800.0 * t)  # beyond this exp is 0 and v^2 may overflow
         decay = t * np.exp(-v / t)
         return decay, decay * (v + t), decay * (v * v + 2.0 * t * (v + t))
 
 
 class NormalTail(Tail):
-    """Half-normal excess: in units of a normal score it goes on as the base forecast does."""
+    """Half-normal excess: on normal scores it continues as the base forecast does."""
 
     @property
     def _scale(self) -> float:
@@ -90,7 +90,7 @@ class NormalTail(Tail):
         return -self._scale * ndtri(0.5 * p)
 
     def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        v = np.minimum(v, 40.0 * self._scale)  # from here on S is 0, while v^3 may overflow
+        v = np.minimum(v, 40.0 * self._scale)  # beyond this S is 0 and v^3 may overflow
         m0, m1, m2 = NormalLaw(0.0, self._scale).moments(-v, power)
         factor = 2.0**power
         return factor * m0, -factor * m1, factor * m2

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray
-from trueline.laws import ExponentialTail, PiecewiseLaw, PinnedLaw, ScoreLaw, Tail
+from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw, Tail
 
 #: Doublings between the smallest and the largest float64, with some to spare: K stays below.
 MOST_DOUBLINGS = 2200
@@ -114,8 +114,7 @@ class Reach:
         """Least level whose quantile is at least s, and largest whose quantile is at most s."""
         law = self.law
         last = np.clip(law.cdf(s), self.low, self.high)
-        smooth = isinstance(law, PiecewiseLaw) and law.left is law.right
-        first = last.copy() if smooth else np.clip(law.cdf_left(s), self.low, self.high)
+        first = np.clip(law.cdf_left(s), self.low, self.high) if law.has_atoms else last.copy()
         above, below = s > self.top, s < self.bottom
         for beyond, sign, edge, unit in (
             (above, 1.0, self.high, self.up),
@@ -181,7 +180,7 @@ class Reach:
         knots, lefts, rights = knots[inside], lefts[inside], rights[inside]
         if (lefts == rights).all():  # one array for both says that there are no jumps
             lefts = rights
-        law = PinnedLaw(knots, lefts, rights, tails, pins)
+        law = PiecewiseLaw(knots, lefts, rights, tails, pins)
         supported = warp(np.array(self.law.supported))
         law.supported = min(float(supported[0]), levels[0]), max(float(supported[1]), levels[1])
         return law
