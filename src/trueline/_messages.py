@@ -108,3 +108,8 @@ def reason(error: BaseException) -> str:
     """Return the first line of an error's message, without its full stop."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".") if lines else type(error).__name__
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage, without needless digits: 90%, 99.5%."""
+    return f"{100 * share:.10g}%"

@@ -17,10 +17,8 @@ def test_evaluate_in_words(trueline, past, file):
     result = tl.evaluate(past["y"], tl.Normal(past["mean"], past["std"]))
     run = trueline("evaluate", file)
     assert (run.code, run.err) == (0, "")
-    assert run.out == (
-        f"{file}: 2,000 rows, normal forecasts (mean, std)\n"
-        f"90% intervals hold {result.coverage:.1%} of the time: too narrow.\n\n{result!r}\n"
-    )
+    assert run.out == (f"{file}: 2,000 rows, normal forecasts (mean, std)\n{result!r}\n")
+    assert f"\n90% intervals hold {result.coverage:.1%} of the time: too narrow.\n" in run.out
 
 
 def test_evaluate_by_group(trueline, past):
@@ -66,10 +64,9 @@ def test_infinite_numbers_are_null_in_json(trueline, past):
 
 def test_a_point_forecast_has_no_intervals(trueline, past):
     run = trueline("evaluate", "past.csv", "--kind", "point")
-    assert run.out.splitlines()[:2] == [
-        "past.csv: 2,000 rows, point forecasts (mean)",
-        "Point forecasts have no intervals of their own: fit a map to give them some.",
-    ]
+    first, *rest = run.out.splitlines()
+    assert first == "past.csv: 2,000 rows, point forecasts (mean)"
+    assert "Point forecasts have no intervals of their own: fit a map to give them some." in rest
 
 
 @pytest.mark.parametrize(
@@ -79,7 +76,7 @@ def test_the_verdict(trueline, folder, past, factor, verdict):
     rows = zip(past["y"], past["mean"], past["std"] * factor, strict=True)
     lines = [",".join(map(repr, map(float, row))) for row in rows]
     (folder / "f.csv").write_text("\n".join(["y,mean,std", *lines]))
-    assert trueline("evaluate", "f.csv").out.splitlines()[1].endswith(f": {verdict}.")
+    assert trueline("evaluate", "f.csv").out.splitlines()[-2].endswith(f": {verdict}.")
 
 
 def test_evaluate_with_a_map(trueline, past):

@@ -74,15 +74,15 @@ def test_fit_says_that_a_map_of_few_parameters_saw_little(trueline, folder):
         (0, 3, 0.9, "too narrow"),  # one in a thousand times
         (35, 35, 0.9, "too few rows to tell"),  # 0.9^35 = 0.025: all of them are no surprise
         (36, 36, 0.9, "too wide"),  # 0.9^36 = 0.0225 is one
-        (33, 36, 0.9, "as they should, up to chance"),
+        (33, 36, 0.9, "too few rows to tell"),  # chance moves the coverage over 17 points
+        (90, 100, 0.9, "as they should, up to chance"),
         (4, 8, 0.5, "too few rows to tell"),
-        (5, 10, 0.5, "as they should, up to chance"),
     ],
 )
 def test_the_verdict_on_few_rows(trueline, folder, inside, n, coverage, verdict):
     few(folder / "f.csv", inside, n)
     run = trueline("evaluate", "f.csv", "--coverage", str(coverage))
-    assert run.out.splitlines()[1] == (
+    assert run.out.splitlines()[-2] == (
         f"{100 * coverage:g}% intervals hold {inside / n:.1%} of the time: {verdict}."
     )
 

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import trueline as tl
 from trueline.metrics import Evaluation, _evaluate
@@ -96,7 +97,7 @@ def test_outcomes_and_forecast_are_left_as_they_were(case):
 def test_columns_of_the_table_are_aligned(case):
     lines = repr(tl.evaluate(*case)).splitlines()
     assert lines[0] == "Evaluation of 60 rows"
-    assert len(lines) == 13
+    assert len(lines) == 14
     names = [line[2:20].strip() for line in lines[1:12]]
     assert names == [
         "calibration error",
@@ -131,7 +132,8 @@ def test_the_hint_of_an_overconfident_forecast():
 
 
 def test_the_hint_where_chance_can_explain_the_error():
-    result = tl.evaluate([0.1, 0.2, 0.3, 0.4], tl.Normal(np.zeros(4), 1.0), levels=[0.5])
+    y = np.append(np.linspace(-1.5, 0.0, 18), np.linspace(0.05, 1.6, 32))
+    result = tl.evaluate(y, tl.Normal(np.zeros(50), 1.0), levels=[0.5])
     assert result.calibration_error > 2.0 * result.calibration_floor
     assert result.p_value >= 0.01
     ratio = result.calibration_error / result.calibration_floor
@@ -159,7 +161,8 @@ def test_one_row_is_a_row():
 def test_without_a_floor_there_is_no_hint():
     result = tl.evaluate([-1.0, 1.0], tl.Point([0.0, 0.0]), levels=[0.0, 1.0])
     assert result.calibration_floor == 0.0
-    assert repr(result).splitlines()[-1].startswith("  RMSE")
+    assert result.verdict.calibration.sentence == ""
+    assert repr(result).splitlines()[-1].startswith("Point forecasts have no intervals")
 
 
 def test_outcomes_and_scales_at_the_ends_of_the_number_line():
@@ -169,11 +172,10 @@ def test_outcomes_and_scales_at_the_ends_of_the_number_line():
 
 
 def test_a_handful_of_rows_is_not_called_calibrated():
-    F = tl.Normal(np.zeros(9), 1.0)
-    calm = np.array([-1.6, -0.9, -0.5, -0.2, 0.1, 0.3, 0.6, 1.0, 1.7])
-    few = repr(tl.evaluate(calm, F)).splitlines()[-1]
+    calm = norm.ppf((np.arange(50) + 0.5) / 50)
+    few = repr(tl.evaluate(calm[1:], tl.Normal(np.zeros(49), 1.0))).splitlines()[-1]
     assert few == "Too few rows to tell chance from miscalibration."
-    more = repr(tl.evaluate(np.append(calm, 0.0), tl.Normal(np.zeros(10), 1.0))).splitlines()[-1]
+    more = repr(tl.evaluate(calm, tl.Normal(np.zeros(50), 1.0))).splitlines()[-1]
     assert more == "Calibration error below twice its floor: no more to win there, CRPS decides."
 
 

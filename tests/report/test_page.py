@@ -229,7 +229,7 @@ def test_one_forecast_needs_no_choice(tmp_path):
     assert len(page.find("figure")) == 4
     (found,) = page.find("p", "headline")
     assert re.fullmatch(
-        r"Your 90% intervals hold \d+% of the time, as they should\.", found.text
+        r"Your 90% intervals hold \d+% of the time: as they should, up to chance\.", found.text
     ), found.text
 
 
@@ -286,7 +286,7 @@ def test_every_kind_of_forecast_has_a_page_without_broken_numbers(tmp_path, fore
 def test_very_few_rows_have_a_page(tmp_path, n):
     y, F = calibrated(n)
     page = write(tmp_path, y, {"before": F, "after": F}, x=y, groups=["a"] * n)
-    assert f"Only {n} row" in page.text
+    assert f"On {n} row" in page.text
     assert "too few to look" in page.text
 
 
@@ -405,11 +405,11 @@ def test_groups_of_one_row_cannot_be_said_to_hold(tmp_path):
     page = write(tmp_path, y, F, groups=np.arange(500))
     section = next(s for s in page.find("section") if s.attributes["aria-labelledby"] == "groups")
     assert section.find("p")[0].text == (
-        "500 groups were looked at; all have too few rows to tell: there even a coverage of 100% "
-        "could be chance. What chance explains holds for all of them at once, 19 times out "
-        "of 20 (Bonferroni). The least likely by chance first. The last column is about the 90% "
-        "intervals alone; the calibration error is about all levels, and good below twice its "
-        "floor."
+        "500 groups were looked at; all have too few rows to tell: chance alone could move the "
+        "coverage to 100% or over more than 15 points. What chance explains holds for all of them "
+        "at once, 19 times out of 20 (Bonferroni). The least likely by chance first. The last "
+        "column is about the 90% intervals alone; the calibration error is about all levels, and "
+        "good below twice its floor."
     )
     assert {td.text for td in section.find("td", "verdict")} == {"too few rows to tell"}
     assert section.find("p")[-1].text == "470 more groups, more likely by chance, left out."
@@ -422,7 +422,7 @@ def test_small_groups_are_counted_beside_those_that_are_off(tmp_path):
     page = write(tmp_path, y, F, groups=group)
     assert (
         "3 groups were looked at; 2 are off by more than chance explains, and 1 has too few rows "
-        "to tell: there even a coverage of 100% could be chance."
+        "to tell: chance alone could move the coverage to 100% or over more than 15 points."
     ) in page.text
     cards = page.find("table", "cards")[0]
     assert [h.text for h in cards.find("th", "title")][-1] == "(empty)1 row"
@@ -440,7 +440,8 @@ def test_it_says_which_segments_are_shown_and_where_they_come_from(tmp_path):
     text = section.find("p")[0].text
     assert text.startswith(
         "40 segments of 20 rows or more, each a part of one of 4 columns (2 of x, the predicted "
-        "value and the predicted width), were looked at; none is off by more than chance explains."
+        "value and the predicted width), were looked at; all have too few rows to tell: chance "
+        "alone could move the coverage to 100% or over more than 15 points."
     )
     assert text.endswith("Shown here: the 5 least likely by chance, the least likely first.")
     assert len(section.find("tbody")) == 5
@@ -453,7 +454,7 @@ def test_two_models_that_nobody_recalibrated_are_compared(tmp_path):
     y, F = calibrated(500, 0.5)
     page = write(tmp_path, y, {"ridge": F, "forest": tl.Normal(np.zeros(500), 0.6)})
     told = page.find("ul", "told")[0].text
-    assert "Neither “ridge” nor “forest” keeps its promise of 90%." in told
+    assert "The 90% intervals hold neither with “ridge” nor with “forest”." in told
     assert re.search(r"off by \S+ points with “ridge”; with “forest” by \S+ points, and", told)
     assert "ecalibrat" not in page.find("p", "headline")[0].text + told
 
@@ -544,8 +545,8 @@ def test_below_one_half_it_is_the_other_end_that_chance_reaches(tmp_path):
     y, F = calibrated(4)
     page = write(tmp_path, y, F, groups=["a"] * 4, coverage=0.2)
     assert (
-        "1 group was looked at; it has too few rows to tell: there even a coverage of 0% could be "
-        "chance."
+        "1 group was looked at; it has too few rows to tell: chance alone could move the coverage "
+        "to 0% or over more than 15 points."
     ) in page.text
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import betabinom, binom
+from scipy.stats import binom
 
 import trueline as tl
 from trueline._report._columns import Parts, categories, parts
-from trueline._report._measure import chance_range, measure
+from trueline._report._measure import measure
 from trueline._report._segments import by_group, worst_segments
 
 
@@ -32,17 +32,17 @@ def test_the_worst_segment_is_the_planted_one(planted):
     assert worst.feature == "x1"
     assert worst.label.startswith("above ")
     assert worst.n == 100
-    assert worst.shares[0].verdict == "too seldom"
+    assert worst.shares[0].verdict.decision == "too narrow"
     # Of its own column no other part is off; in others the wild rows are spread thinly.
-    assert not [s for s in found.segments[1:] if s.feature == "x1" and s.shares[-1].excess > 0]
-    assert found.segments[1].shares[-1].excess < 0.1 * worst.shares[-1].excess
+    assert not [s for s in found.segments[1:] if s.feature == "x1" and s.shares[-1].verdict.off]
+    assert found.segments[1].shares[-1].evidence < 0.2 * worst.shares[-1].evidence
 
 
 def test_its_numbers_are_those_of_its_rows(planted):
     x, y, F = planted
     worst = worst_segments({"x1": x[:, 1]}, [measured(y, F)], None, 10).segments[0]
     inside = x[:, 1] > np.sort(x[:, 1])[899]
-    assert worst.shares[0].coverage == pytest.approx(tl.coverage(y[inside], F[inside]))
+    assert worst.shares[0].verdict.coverage == pytest.approx(tl.coverage(y[inside], F[inside]))
     lower, upper = F[inside].interval(0.9)
     assert worst.shares[0].width == pytest.approx(np.mean(upper - lower))
 
@@ -74,45 +74,13 @@ def test_noise_is_seldom_taken_for_a_fault():
     assert binom.cdf(12, 100, 0.05) > 0.998
 
 
-@pytest.mark.parametrize("n", [1, 7, 50, 1000, 123_456])
-@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
-@pytest.mark.parametrize("level", [0.05, 0.001])
-def test_the_range_of_chance_leaves_out_no_more_than_it_says(n, coverage, level):
-    low, high = (np.rint(share * n) for share in chance_range(n, coverage, None, level))
-    assert binom.cdf(low - 1, n, coverage) <= level / 2
-    assert binom.sf(high, n, coverage) <= level / 2
-    # and is no wider than it must be: the ends themselves are likely enough
-    assert binom.cdf(low, n, coverage) >= level / 2
-    assert binom.sf(high - 1, n, coverage) >= level / 2
-
-
-@pytest.mark.parametrize("n, n_fit", [(150, 150), (1000, 200), (100, 2000)])
-def test_the_range_of_chance_knows_the_noise_of_the_fit(n, n_fit):
-    """The coverage of a map fitted on n_fit rows is Beta-binomial; the range is close to it.
-
-    The exact law of the count of n fresh rows between the ranks of the fit: see
-    tests/recalibration/test_coverage_law.py. The range is that of a binomial law with the same
-    variance, so the two may differ a little: 1 to 2 points of probability.
-    """
-    a = 0.9 * (n_fit + 1)
-    law = betabinom(n, a, n_fit + 1 - a)
-
-    def inside(low, high):
-        return law.cdf(np.floor(high * n + 1e-9)) - law.cdf(np.ceil(low * n - 1e-9) - 1)
-
-    found = inside(*chance_range(n, 0.9, n_fit, 0.05))
-    assert 0.93 < found < 0.985
-    if n_fit <= n:  # or else the noise of the fit is small beside that of the rows
-        assert inside(*chance_range(n, 0.9, None, 0.05)) < 0.9
-
-
 def test_weights_make_rows_worth_less():
     rng = np.random.default_rng(0)
     y, F = rng.normal(size=1000), tl.Normal(np.zeros(1000), 1.0)
     group = categories(np.arange(1000) % 2)
-    plain = by_group(group, [measured(y, F)], None, 10).segments[0].shares[0]
+    plain = by_group(group, [measured(y, F)], None, 10).segments[0].shares[0].verdict
     w = rng.exponential(size=1000)
-    heavy = by_group(group, [measured(y, F, w)], w, 10).segments[0].shares[0]
+    heavy = by_group(group, [measured(y, F, w)], w, 10).segments[0].shares[0].verdict
     assert heavy.high - heavy.low > 1.2 * (plain.high - plain.low)
 
 
@@ -121,9 +89,9 @@ def test_many_rows_do_not_make_a_small_gap_a_fault():
     y = np.random.default_rng(0).normal(size=n)
     F = tl.Normal(np.zeros(n), 1.02)  # 90.7% instead of 90%: certain, and of no consequence
     found = by_group(categories(np.zeros(n)), [measured(y, F)], None, 10)
-    share = found.segments[0].shares[0]
-    assert not share.low <= share.coverage <= share.high
-    assert share.verdict == "as promised"
+    verdict = found.segments[0].shares[0].verdict
+    assert not verdict.by_chance
+    assert verdict.words == "as they should; the gap is too small to matter"
     assert found.off == 0
 
 
@@ -155,11 +123,11 @@ def test_the_least_likely_by_chance_stand_first_and_those_off_before_all():
     F = tl.Normal(np.zeros(y.size), 1.0)
     found = by_group(group, [measured(y, F)], None, 10)
     assert [s.label for s in found.segments] == ["78%", "96%", "78%, few", "90%"]
-    assert [s.shares[0].verdict for s in found.segments] == [
-        "too seldom",
-        "too often",
-        "as promised",
-        "as promised",
+    assert [s.shares[0].verdict.decision for s in found.segments] == [
+        "too narrow",
+        "too wide",
+        "too few rows to tell",
+        "holds",
     ]
     # The likelihood of what was seen, against that of the best share: 780 of 1,000.
     ratio = binom.logpmf(780, 1000, 0.78) - binom.logpmf(780, 1000, 0.9)
@@ -172,21 +140,22 @@ def test_the_least_likely_by_chance_stand_first_and_those_off_before_all():
     [
         (1, "too few rows to tell"),
         (35, "too few rows to tell"),  # 0.9 ** 35 = 0.0250..: all inside is within chance
-        (36, "as promised"),
+        (65, "too few rows to tell"),  # a range of 16 points
+        (100, "holds"),
     ],
 )
 def test_where_nothing_could_be_found_off_nothing_is_said_to_hold(n, verdict):
     y = np.where(np.arange(n) < round(0.9 * n), 0.0, 9.0)
     found = by_group(categories(np.zeros(n)), [measured(y, tl.Normal(np.zeros(n), 1.0))], None, 10)
-    assert found.segments[0].shares[0].verdict == verdict
-    assert found.too_few == (verdict != "as promised")
+    assert found.segments[0].shares[0].verdict.decision == verdict
+    assert found.too_few == (verdict != "holds")
     assert found.off == 0
 
 
 def test_few_rows_that_are_off_all_the_same_are_told_so():
     y = np.full(12, 9.0)
     found = by_group(categories(y), [measured(y, tl.Normal(np.zeros(12), 1.0))], None, 10)
-    assert found.segments[0].shares[0].verdict == "too seldom"
+    assert found.segments[0].shares[0].verdict.decision == "too narrow"
     assert (found.off, found.too_few) == (1, 0)
 
 

@@ -1,28 +1,52 @@
 """Every case that the page can meet, in the words that it finds for it."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from trueline._report._measure import chance_range
 from trueline._report._words import Difference, Facts, explanations, headline
+from trueline.metrics import Evaluation
 
 FLOOR = 1.65
 
 
 def facts(
-    coverage, name="forecast", *, rows=5000, error=None, width=1.0, crps=1.0, n_fit=None, target=0.9
+    coverage,
+    name="forecast",
+    *,
+    rows=5000,
+    error=None,
+    width=1.0,
+    crps=1.0,
+    log_score=math.nan,
+    n_fit=None,
+    target=0.9,
+    chance=False,
+    **more,
 ):
-    """A forecast with this coverage; its calibration error is the floor unless said."""
-    low, high = chance_range(rows, target, n_fit, 0.05)
+    """A forecast with this coverage; its calibration error is the floor unless said.
+
+    An error above twice the floor is significant, unless chance explains it.
+    """
     floor = FLOOR / rows
     error = floor if error is None else error
-    in_band = error <= 2 * floor
-    return Facts(
-        name, rows, n_fit, coverage, target, float(low), float(high), width, error, floor, in_band,
-        crps,
-    )  # fmt: skip
+    unused = dict.fromkeys(("interval_score", "sharpness", "ence", "mae", "rmse"), 0.0)
+    evaluation = Evaluation(
+        n=rows,
+        n_effective=float(rows),
+        n_fit=n_fit,
+        coverage=coverage,
+        coverage_target=target,
+        interval_width=width,
+        calibration_error=error,
+        calibration_floor=floor,
+        ks_statistic=1.2 / math.sqrt(rows) if chance else 3.0 / math.sqrt(rows),
+        p_value=0.11 if chance else 0.0,
+        crps=crps,
+        log_score=log_score,
+        **unused,
+    )
+    return Facts(name, evaluation, **more)
 
 
 def before(coverage, **more):
@@ -38,18 +62,15 @@ BETTER, WORSE, SAME = Difference(-0.2, 0.01), Difference(0.2, 0.01), Difference(
 HEADLINES = {
     "calibrated": (
         [facts(0.903)],
-        "Your 90% intervals hold 90.3% of the time, as they should.",
+        "Your 90% intervals hold 90.3% of the time: as they should, up to chance.",
     ),
     "too narrow": (
         [facts(0.61)],
-        "Your 90% intervals hold 61% of the time, less often than they promise.",
+        "Your 90% intervals hold 61% of the time: too narrow.",
     ),
     "too wide": (
         [facts(0.98)],
-        (
-            "Your 90% intervals hold 98% of the time, more often than they promise: they are wider "
-            "than they need be."
-        ),
+        "Your 90% intervals hold 98% of the time: too wide.",
     ),
     "mended": (
         [before(0.61), after(0.902, width=1.9)],
@@ -61,8 +82,8 @@ HEADLINES = {
     "calibrated already": (
         [before(0.903), after(0.897, width=0.99)],
         (
-            "Your 90% intervals hold 90.3% of the time, as they should; after recalibration 89.7%, "
-            "and they are as wide as before."
+            "Your 90% intervals hold 90.3% of the time (as they should, up to chance); after "
+            "recalibration 89.7%, and they are as wide as before."
         ),
     ),
     "too wide, mended": (
@@ -76,21 +97,21 @@ HEADLINES = {
         [before(0.61), after(0.82, width=1.4)],
         (
             "Your 90% intervals hold 61% of the time; after recalibration 82%, better but still "
-            "too seldom, and they are 40% wider."
+            "too narrow, and they are 40% wider."
         ),
     ),
     "better but now too wide": (
         [before(0.61), after(0.96, width=2.4)],
         (
             "Your 90% intervals hold 61% of the time; after recalibration 96%, better but now too "
-            "often, and they are 2.4 times wider."
+            "wide, and they are 2.4 times wider."
         ),
     ),
     "worse": (
         [before(0.898), after(0.78)],
         (
-            "Your 90% intervals hold 89.8% of the time, as they should; after recalibration 78%, "
-            "which is worse."
+            "Your 90% intervals hold 89.8% of the time (as they should, up to chance); after "
+            "recalibration 78%, which is worse."
         ),
     ),
     "no better": (
@@ -99,19 +120,22 @@ HEADLINES = {
     ),
     "few rows": (
         [facts(0.75, rows=12)],
-        "Your 90% intervals hold 75% of the time, which 12 rows cannot tell from 90%.",
+        "Your 90% intervals hold 75% of the time: too few rows to tell.",
     ),
     "one row": (
         [facts(1.0, rows=1)],
-        "Your 90% intervals hold 100% of the time, which 1 row cannot tell from 90%.",
+        "Your 90% intervals hold 100% of the time: too few rows to tell.",
     ),
     "few rows, but bad enough to see": (
         [facts(0.25, rows=12)],
-        "Your 90% intervals hold 25% of the time, less often than they promise.",
+        "Your 90% intervals hold 25% of the time: too narrow.",
     ),
     "off by more than chance, but by nothing": (
         [facts(0.9023, rows=1_000_000)],
-        "Your 90% intervals hold 90.2% of the time, as they should.",
+        (
+            "Your 90% intervals hold 90.2% of the time: as they should; the gap is too small to "
+            "matter."
+        ),
     ),
     "names of the user": (
         [facts(0.61, "raw"), facts(0.902, "isotonic", width=1.9)],
@@ -122,27 +146,27 @@ HEADLINES = {
     ),
     "no intervals": (
         [facts(0.0, width=0.0)],
-        "Your forecast is one number a row and does not say how sure it is.",
+        "Your forecast is one number per row, without uncertainty.",
     ),
     "no intervals, mended": (
         [before(0.0, width=0.0), after(0.9)],
         (
-            "Your forecast is one number a row and does not say how sure it is; after "
-            "recalibration it has 90% intervals that hold 90% of the time, as they should."
+            "Your forecast is one number per row, without uncertainty; after recalibration it has "
+            "90% intervals that hold 90% of the time: as they should, up to chance."
         ),
     ),
     "no intervals at all": (
         [before(0.0, width=0.0), after(0.0, width=0.0)],
         (
-            "Your forecast is one number a row and does not say how sure it is; after "
-            "recalibration it does not either."
+            "Your forecast is one number per row, without uncertainty; after recalibration it "
+            "still is."
         ),
     ),
     "endless": (
         [before(0.7), after(0.96, width=math.inf)],
         (
             "Your 90% intervals hold 70% of the time; after recalibration 96%, better but now too "
-            "often, and they are endlessly wide."
+            "wide, and they are infinitely wide."
         ),
     ),
     "another level": (
@@ -169,21 +193,21 @@ CHANCE = {
         [before(0.61), after(0.9, n_fit=3000)],
         (
             "By chance alone, a forecast recalibrated on 3,000 rows would show between 88.6% and "
-            "91.4% on 5,000 rows."
+            "91.3% on 5,000 rows."
         ),
     ),
     "few": (
         [facts(0.75, rows=12)],
         (
-            "Only 12 rows: by chance alone even a perfect forecast would show anything from 67% to "
-            "100%. A few hundred rows would tell more."
+            "On 12 rows a perfect forecast would show anything from 67% to 100%, by chance alone. "
+            "A few hundred rows would tell more."
         ),
     ),
     "outside but near": (
         [facts(0.9023, rows=1_000_000)],
         (
             "By chance alone, a perfect forecast would show between 89.9% and 90.1% on 1,000,000 "
-            "rows; 90.2% is outside, but so near to 90% that it hardly matters."
+            "rows; 90.2% is outside, but the gap is too small to matter."
         ),
     ),
 }
@@ -224,7 +248,7 @@ LEVELS = {
         (
             "Over all levels, from 10% to 90%, observed shares are off by 0.08 points, and chance "
             "alone makes about 0.04 points: the calibration error, which squares them, is 3.6 "
-            "times its floor, but small."
+            "times its floor, but the gap is too small to matter."
         ),
     ),
     "few rows": (
@@ -241,12 +265,11 @@ LEVELS = {
             "alone makes about 1.9 points: there is little or nothing left to win there."
         ),
     ),
-    "above twice the floor, in the band": (
-        [replace(facts(0.9, rows=500, error=2.5 * FLOOR / 500), in_band=True)],
+    "above twice the floor, by chance": (
+        [facts(0.9, rows=500, error=2.5 * FLOOR / 500, chance=True)],
         (
             "Over all levels, from 10% to 90%, observed shares are off by 3 points, and chance "
-            "alone makes about 1.9 points: more, but the curve stays where chance alone would "
-            "keep it."
+            "alone makes about 1.9 points: more, but chance can explain it (p = 0.11)."
         ),
     ),
     "few rows, and the share is off all the same": (
@@ -269,12 +292,6 @@ LEVELS = {
 @pytest.mark.parametrize("told, expected", LEVELS.values(), ids=LEVELS)
 def test_all_levels(told, expected):
     assert explanations(tuple(told), None)[1] == expected
-
-
-def test_a_curve_in_its_band_has_nothing_left_to_win_whatever_the_floor_says():
-    noisy = facts(0.9, error=3 * FLOOR / 5000)
-    assert not noisy.at_the_floor
-    assert Facts(**{**vars(noisy), "in_band": True}).at_the_floor
 
 
 SCORES = {
@@ -318,14 +335,14 @@ ADVICE = {
     "one, bad": (
         [facts(0.61, error=0.11)],
         None,
-        "Recalibrate it on rows that the model has not seen, and look at both here.",
+        "Recalibrate it on rows that the model has not seen, and report on both.",
     ),
     "one, few rows": ([facts(0.75, rows=12)], None, None),
     "mended": ([before(0.61, error=0.11), after(0.9)], BETTER, None),
     "nothing to mend": (
         [before(0.9), after(0.9)],
         SAME,
-        "There was nothing to recalibrate: the first was as good as chance lets anyone see.",
+        "There was nothing to recalibrate: the first was as good as the rows can tell.",
     ),
     "worse": (
         [before(0.9), after(0.7, error=0.1)],
@@ -341,8 +358,8 @@ ADVICE = {
         [before(0.8, error=0.1), after(0.9)],
         WORSE,
         (
-            "The score got worse all the same: recalibrate on more rows, and on rows that are like "
-            "these."
+            "The score became worse nevertheless: recalibrate on more rows, and on rows that are "
+            "like these."
         ),
     ),
     "not there yet": (
@@ -374,13 +391,13 @@ COMPARED = {
         [
             (
                 "With “ridge”, 90% intervals hold 61% of the time; with “forest” 82%, better but "
-                "too seldom, and they are 40% wider."
+                "too narrow, and they are 40% wider."
             ),
             (
                 "CRPS, the score that weighs everything, is 1 with “ridge” and 0.8 with “forest”: "
                 "“forest” is 20% better."
             ),
-            "Neither “ridge” nor “forest” keeps its promise of 90%.",
+            "The 90% intervals hold neither with “ridge” nor with “forest”.",
         ],
     ),
     "one of them": (
@@ -388,14 +405,14 @@ COMPARED = {
         WORSE,
         [
             (
-                "With “ridge”, 90% intervals hold 90% of the time, as they should; with “forest” "
-                "70%, which is worse."
+                "With “ridge”, 90% intervals hold 90% of the time (as they should, up to chance); "
+                "with “forest” 70%, which is worse."
             ),
             (
                 "CRPS, the score that weighs everything, is 1 with “ridge” and 1.2 with “forest”: "
                 "“forest” is 20% worse."
             ),
-            "“ridge” keeps its promise of 90%, “forest” does not.",
+            "The 90% intervals hold with “ridge”, not with “forest”.",
         ],
     ),
     "both": (
@@ -403,11 +420,11 @@ COMPARED = {
         SAME,
         [
             (
-                "With “ridge”, 90% intervals hold 90% of the time, as they should; with “forest” "
-                "90%, and they are as wide."
+                "With “ridge”, 90% intervals hold 90% of the time (as they should, up to chance); "
+                "with “forest” 90%, and they are as wide."
             ),
             "CRPS, the score that weighs everything, is 1 with both.",
-            "Both “ridge” and “forest” keep their promise of 90%.",
+            "The 90% intervals hold with both “ridge” and “forest”.",
         ],
     ),
     "both, as far as few rows tell": (
@@ -415,14 +432,14 @@ COMPARED = {
         SAME,
         [
             (
-                "With “ridge”, 90% intervals hold 75% of the time, which 12 rows cannot tell from "
-                "90%; with “forest” 100%, and they are as wide."
+                "With “ridge”, 90% intervals hold 75% of the time (too few rows to tell); with "
+                "“forest” 100%, and they are as wide."
             ),
             (
                 "CRPS, the score that weighs everything, is 1 with “ridge” and 1.01 with “forest”: "
                 "no more than chance explains."
             ),
-            "The rows are too few to tell which of “ridge” and “forest” keeps its promise.",
+            "The rows are too few to tell whether 90% intervals hold with “ridge” or “forest”.",
         ],
     ),
     "one of them, on few rows": (
@@ -434,7 +451,10 @@ COMPARED = {
                 "as wide."
             ),
             "CRPS, the score that weighs everything, is 1 with both.",
-            "“ridge” does not keep its promise; for “forest” the rows are too few to tell.",
+            (
+                "The 90% intervals do not hold with “ridge”; with “forest” the rows are too few to "
+                "tell."
+            ),
         ],
     ),
 }
@@ -451,8 +471,8 @@ def test_two_models_are_compared_by_name_and_nothing_is_said_of_recalibration(to
     "told, mended",
     [
         ([ridge(0.6), forest(0.7)], False),
-        ([ridge(0.6), replace(forest(0.7), recalibrated=True)], True),
-        ([replace(ridge(0.6), recalibrated=True), replace(forest(0.7), recalibrated=True)], False),
+        ([ridge(0.6), forest(0.7, recalibrated=True)], True),
+        ([ridge(0.6, recalibrated=True), forest(0.7, recalibrated=True)], False),
         ([facts(0.6, "Before"), facts(0.7, "After")], True),
     ],
     ids=["two models", "of the second", "of both", "by their names"],
@@ -460,13 +480,13 @@ def test_two_models_are_compared_by_name_and_nothing_is_said_of_recalibration(to
 def test_advice_to_recalibrate_is_given_where_there_was_recalibration(told, mended):
     text = " ".join(explanations(tuple(told), SAME))
     assert ("ecalibrate on more rows" in text) is mended
-    assert ("Neither" in text) is not mended
+    assert ("hold neither" in text) is not mended
 
 
 def test_a_model_without_intervals_is_called_by_its_name():
     assert headline(ridge(0.0, width=0.0), forest(0.9)) == (
-        "“ridge” is one number a row and does not say how sure it is; with “forest” there are 90% "
-        "intervals that hold 90% of the time, as they should."
+        "“ridge” is one number per row, without uncertainty; with “forest” there are 90% intervals "
+        "that hold 90% of the time: as they should, up to chance."
     )
 
 
@@ -486,6 +506,6 @@ ROUGH = (
     ],
 )
 def test_a_rough_density_is_told_where_it_costs_the_log_score(rough, log_score, crps, said):
-    first = replace(before(0.61, error=0.11), log_score=1.4)
-    last = replace(after(0.9, crps=0.8), log_score=log_score, rough=rough)
+    first = before(0.61, error=0.11, log_score=1.4)
+    last = after(0.9, crps=0.8, log_score=log_score, rough=rough)
     assert (ROUGH in explanations((first, last), crps)) is said

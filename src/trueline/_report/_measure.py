@@ -1,53 +1,52 @@
-"""Everything that the page shows of one forecast, computed before anything is drawn."""
+"""All numbers that the page shows for one forecast."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import binom
 
+from trueline._report._columns import Parts
 from trueline._report._kinds import is_recalibrated, is_rough
 from trueline._report._words import Difference, Facts
-from trueline._validation import FloatArray, RandomState
+from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution
 from trueline.metrics import (
     CalibrationCurve,
     Evaluation,
+    EvaluationAccumulator,
+    FileEvaluation,
+    GroupEvaluation,
     PITHistogram,
     Widths,
     calibration_curve,
-    evaluate,
+    crps,
+    interval_misses,
     interval_widths,
     pit_histogram,
 )
-from trueline.metrics._intervals import miss_rows
-from trueline.metrics._mean import effective_size, mean
-from trueline.metrics._pit import pit_rows
-from trueline.metrics._scores import crps_rows
 
-# Rows worked on at a time, so that a forecast of many draws a row is never copied whole.
+# Rows worked on at a time, so that a forecast with many draws per row is never copied whole.
 _BLOCK = 1 << 13
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What is known of every row of a forecast.
+    """Results per row of a forecast.
 
     Attributes
     ----------
     inside : ndarray, (n,)
         1.0 where the outcome lies in its interval, 0.0 elsewhere.
-    width, median, crps, pit : ndarray, (n,)
+    width, median, crps : ndarray, (n,)
     """
 
     inside: FloatArray
     width: FloatArray
     median: FloatArray
     crps: FloatArray
-    pit: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,22 +59,26 @@ class Measured:
     slot : str
         "before" or "after": how it is drawn.
     dist : Distribution
-    n_fit : float or None
-        Rows that it was recalibrated on.
     facts : Facts
-    evaluation, curve, histogram, widths, rows
+    groups : dict
+        Results by group; empty without groups.
+    curve, histogram, widths, rows
     """
 
     name: str
     slot: str
     dist: Distribution
-    n_fit: float | None
     facts: Facts
-    evaluation: Evaluation
+    groups: dict[str, GroupEvaluation]
     curve: CalibrationCurve
     histogram: PITHistogram
     widths: Widths
     rows: Rows
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """All its diagnostics."""
+        return self.facts.evaluation
 
 
 def measure(
@@ -84,84 +87,51 @@ def measure(
     y: FloatArray,
     dist: Distribution,
     w: FloatArray | None,
+    groups: Parts | None = None,
     *,
     coverage: float,
     n_fit: float | None,
     random_state: RandomState,
 ) -> Measured:
     """Measure one forecast on checked rows."""
-    evaluation = evaluate(
-        y, dist, coverage=coverage, sample_weight=w, n_fit=n_fit, random_state=random_state
-    )
+    rng = generator(random_state)
+    accumulator = EvaluationAccumulator(coverage, grouped=groups is not None)
+    if groups is None:
+        accumulator.add(y, dist, w, rng)
+    else:
+        accumulator.add(y, dist, w, rng, groups.codes, groups.labels)
+    # Rows of weight 0 are left out before, so there is a result.
+    found = cast(FileEvaluation, accumulator.finish(None if n_fit is None else lambda _: n_fit))
     curve = calibration_curve(y, dist, sample_weight=w, confidence=CONFIDENCE)
     histogram = pit_histogram(
         y, dist, sample_weight=w, confidence=CONFIDENCE, random_state=random_state
     )
     widths = interval_widths(dist, coverage, sample_weight=w)
-    low, high = chance_range(curve.n_effective, coverage, n_fit, 1.0 - CONFIDENCE)
-    facts = Facts(
-        name=name,
-        rows=curve.n_effective,
-        n_fit=n_fit,
-        coverage=evaluation.coverage,
-        target=coverage,
-        low=float(low),
-        high=float(high),
-        width=evaluation.interval_width,
-        error=evaluation.calibration_error,
-        floor=evaluation.calibration_floor,
-        in_band=curve.inside,
-        crps=evaluation.crps,
-        log_score=evaluation.log_score,
-        recalibrated=n_fit is not None or is_recalibrated(dist),
-        rough=is_rough(dist),
-    )
+    recalibrated = n_fit is not None or is_recalibrated(dist)
+    facts = Facts(name, found.overall, recalibrated, is_rough(dist))
     rows = _rows(y, dist, coverage)
-    return Measured(name, slot, dist, n_fit, facts, evaluation, curve, histogram, widths, rows)
+    return Measured(name, slot, dist, facts, found.groups, curve, histogram, widths, rows)
 
 
 def _rows(y: FloatArray, dist: Distribution, coverage: float) -> Rows:
-    inside, width, median, crps, pit = np.empty((5, y.size))
+    inside, width, median, score = np.empty((4, y.size))
     tail = 0.5 * (1.0 - coverage)
     for start in range(0, y.size, _BLOCK):
         block = slice(start, min(start + _BLOCK, y.size))
         outcomes, part = y[block], dist._take(np.arange(block.start, block.stop))
         lower, upper = part._quantiles(np.array(tail)), part._quantiles(np.array(1.0 - tail))
-        inside[block] = miss_rows(outcomes, lower, upper) == 0.0
+        inside[block] = interval_misses(outcomes, lower, upper) == 0.0
         width[block] = upper - lower
         median[block] = part.median()
-        crps[block] = crps_rows(outcomes, part)
-        pit[block] = pit_rows(outcomes, part)
-    return Rows(inside, width, median, crps, pit)
-
-
-def binomial_rows(n: ArrayLike, n_fit: float | None) -> FloatArray:
-    """Return the rows whose binomial law the coverage follows, a whole number of them.
-
-    A map fitted on n_fit rows adds its own noise; as in `calibration_floor` it is that of
-    1 / (1 / n + 1 / n_fit) rows.
-    """
-    fit = 0.0 if n_fit is None else 1.0 / n_fit
-    return np.maximum(np.rint(1.0 / (1.0 / np.asarray(n, dtype=np.float64) + fit)), 1.0)
-
-
-def chance_range(
-    n: ArrayLike, coverage: float, n_fit: float | None, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Shares between which the coverage of a calibrated forecast lies on n rows.
-
-    All but a probability of `level` of them: the central interval of the binomial law.
-    """
-    rows = binomial_rows(n, n_fit)
-    low, high = binom.interval(1.0 - level, rows, coverage)
-    return np.asarray(low) / rows, np.asarray(high) / rows
+        score[block] = crps(outcomes, part, reduce=False)
+    return Rows(inside, width, median, score)
 
 
 def score_difference(first: Measured, last: Measured, w: FloatArray | None) -> Difference:
     """Mean difference of the CRPS of the same rows, with its standard error."""
     with np.errstate(invalid="ignore"):
+        centre = float(np.subtract(last.evaluation.crps, first.evaluation.crps))
         rows = last.rows.crps - first.rows.crps
-        centre = mean(rows, w)
-        spread = np.sqrt(mean(np.square(rows - centre), w))
-    n = effective_size(w, rows.size)
-    return Difference(centre, float(spread / np.sqrt(max(n - 1.0, 1.0))))
+        variance = np.average(np.square(rows - centre), weights=w)
+    n = last.evaluation.n_effective
+    return Difference(centre, float(np.sqrt(variance / max(n - 1.0, 1.0))))

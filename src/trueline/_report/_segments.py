@@ -1,23 +1,20 @@
-"""Where the intervals hold more or less often than chance explains."""
+"""Search for groups and segments whose intervals do not hold."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 from trueline._report._columns import Parts, parts
-from trueline._report._measure import CONFIDENCE, Measured, binomial_rows, chance_range
-from trueline._report._words import negligible_gap
+from trueline._report._measure import CONFIDENCE, Measured
 from trueline._validation import FloatArray
-from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._mean import effective_size, mean
-from trueline.metrics._pit import Ecdf
+from trueline.metrics import CoverageVerdict, chance_range, decide_coverage
 
-# A part with fewer rows than this tells little, and only widens the ranges of the others.
+# A smaller part tells little and widens the ranges of chance of the others.
 FEWEST_ROWS = 20
 _ROWS_A_BIN = 30
 _MOST_BINS = 10
@@ -28,79 +25,53 @@ _SOME = 5
 
 @dataclass(frozen=True)
 class Share:
-    """How often the intervals of one forecast hold in a part of the rows.
+    """Coverage of one forecast in a part of the rows.
 
     Attributes
     ----------
-    coverage, target : float
-    low, high : float
-        Where chance alone puts the coverage, in all parts that were looked at together.
+    verdict : CoverageVerdict
+        Its range of chance holds for all parts together.
     width : float
         Mean width of the intervals.
     evidence : float
-        How unlikely chance is to put the coverage this far from its target: minus the log of the
-        likelihood ratio. 0 where the distance would not matter.
+        Minus the log of the likelihood ratio of chance; 0 if the gap is too small to matter.
     """
 
-    coverage: float
-    target: float
-    low: float
-    high: float
+    verdict: CoverageVerdict
     width: float
     evidence: float
-
-    @property
-    def excess(self) -> float:
-        """How far the coverage lies beyond what chance explains; 0 or less if it does not."""
-        return float(_excess(self.coverage, self.target, self.low, self.high))
-
-    @property
-    def too_few(self) -> bool:
-        """Whether no coverage could be found too low, or none too high: chance explains it."""
-        return bool(_too_few(self.low, self.high))
-
-    @property
-    def verdict(self) -> str:
-        """The same in words."""
-        if self.excess <= 0:
-            return "too few rows to tell" if self.too_few else "as promised"
-        return "too seldom" if self.coverage < self.target else "too often"
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of the rows: what it is, and how each forecast does there."""
+    """A part of the rows, with the coverage of each forecast."""
 
     feature: str
     label: str
-    code: int
     n: int
     shares: tuple[Share, ...]
-    errors: tuple[float, ...] = ()
-    floors: tuple[float, ...] = ()
-    crps: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Search:
-    """What was looked at, and what was found, the least likely by chance first.
+    """Result of a search; the segments least likely by chance come first.
 
     Attributes
     ----------
     segments : list of Segment
-        The least likely by chance; those that are off before all others.
+        Those that are off come before all others.
     looked_at : int
-        Number of all segments.
+        Number of segments tested.
     off : int
-        How many of them are off by more than chance explains, for the last forecast.
+        Number of them that are off, for the last forecast.
     too_few : int
-        How many of the others have too few rows to tell.
+        Number of the others that have too few rows to tell.
     given : int
-        Number of columns of the user that they come from.
+        Number of the user's columns that were cut.
     added : tuple of str
-        Columns of the forecast's own that they come from.
+        Names of the columns that were cut beside the user's.
     left_out : int
-        Columns that were not looked at.
+        Number of columns that were not tested.
     """
 
     segments: list[Segment]
@@ -113,15 +84,14 @@ class Search:
 
 
 def by_group(groups: Parts, forecasts: list[Measured], w: FloatArray | None, most: int) -> Search:
-    """Look at every group, however small."""
-    found, looked_at, off, too_few = _worst([_Cut("", groups, None)], forecasts, w, most)
-    return Search([_details(s, groups, forecasts, w) for s in found], looked_at, off, too_few)
+    """Test every group, however small."""
+    return Search(*_worst([_Cut("", groups, None)], forecasts, w, most))
 
 
 def worst_segments(
     columns: dict[str, NDArray[Any]], forecasts: list[Measured], w: FloatArray | None, most: int
 ) -> Search:
-    """Look at parts of one column each, and at parts by predicted value and width."""
+    """Test parts of one column each, and parts by predicted value and width."""
     last = forecasts[-1].rows
     table: list[tuple[str, NDArray[Any]]] = [
         ("predicted value", last.median),
@@ -143,16 +113,16 @@ def worst_segments(
     if not cuts:
         return Search([], 0, 0, 0, left_out=left_out)
     found, looked_at, off, too_few = _worst(cuts, forecasts, w, most)
-    # The first two of the table are ours; a column of the user may have the same name.
+    # The values tell our columns apart: a column of the user may have the same name.
     added = tuple(name for name, values in table[:2] if any(c.values is values for c in cuts))
-    # Those within chance are no news; a few show how near the others come.
+    # If few segments are off, some others show how close they come.
     return Search(
         found[: max(off, _SOME)], looked_at, off, too_few, len(cuts) - len(added), added, left_out
     )
 
 
 class _Cut(NamedTuple):
-    """A column cut into parts, and the codes of those to look at, all of them if None."""
+    """A column cut into parts, and the codes of those to test; None stands for all."""
 
     name: str
     pieces: Parts
@@ -167,66 +137,42 @@ class _Cut(NamedTuple):
 def _worst(
     cuts: list[_Cut], forecasts: list[Measured], w: FloatArray | None, most: int
 ) -> tuple[list[Segment], int, int, int]:
-    """Return the worst segments for the last forecast, of how many, how many off and too small."""
+    """Return the worst segments of the last forecast, and how many were tested, off, too small."""
     tested = sum(cut.codes.size for cut in cuts)
     # Bonferroni: the ranges hold for all segments together, however they overlap.
     level = (1.0 - CONFIDENCE) / tested
-    shares = [[_shares(cut, f, w, level) for f in forecasts] for cut in cuts]
-    excess = np.concatenate([_excess(*own[-1][:4]) for own in shares])
-    off = excess > 0
-    evidence = np.concatenate([own[-1][5] for own in shares])
-    too_few = np.concatenate([_too_few(*own[-1][2:4]) for own in shares]) & ~off
-    owner = np.repeat(np.arange(len(cuts)), [cut.codes.size for cut in cuts])
-    place = np.concatenate([np.arange(cut.codes.size) for cut in cuts])
     found = []
-    for i in np.lexsort((-evidence, ~off))[:most]:
-        cut, k = cuts[owner[i]], place[i]
-        code = int(cut.codes[k])
-        found.append(
-            Segment(
-                cut.name,
-                cut.pieces.labels[code],
-                code,
-                int(np.count_nonzero(cut.pieces.codes == code)),
-                tuple(Share(*(float(column[k]) for column in own)) for own in shares[owner[i]]),
-            )
-        )
-    return found, tested, int(off.sum()), int(too_few.sum())
+    for cut in cuts:
+        shares = [_shares(cut, f, w, level) for f in forecasts]
+        rows = np.bincount(cut.pieces.codes, minlength=len(cut.pieces.labels))
+        for code, own in zip(cut.codes.tolist(), zip(*shares, strict=True), strict=True):
+            label = cut.pieces.labels[code]
+            found.append(Segment(cut.name, label, int(rows[code]), own))
+    last = [segment.shares[-1] for segment in found]
+    off = np.array([share.verdict.off for share in last])
+    too_few = sum(share.verdict.decision == "too few rows to tell" for share in last)
+    evidence = np.array([share.evidence for share in last])
+    order = np.lexsort((-evidence, ~off))
+    return [found[i] for i in order[:most]], tested, int(off.sum()), too_few
 
 
-def _too_few(low: ArrayLike, high: ArrayLike) -> NDArray[np.bool_]:
-    """Whether chance explains a coverage of 0, or one of 1."""
-    return (np.asarray(low) <= 0.0) | (np.asarray(high) >= 1.0)
-
-
-def _excess(coverage: ArrayLike, target: ArrayLike, low: ArrayLike, high: ArrayLike) -> FloatArray:
-    """How far a coverage lies beyond what chance explains; 0 or less where it does not."""
-    share, aim = np.asarray(coverage), np.asarray(target)
-    beyond = np.maximum(np.asarray(low) - share, share - np.asarray(high))
-    # With many rows chance explains little, and next to no gap matters.
-    near = _is_near(share, aim)
-    return np.where(near, np.minimum(beyond, 0.0), beyond)
-
-
-def _is_near(share: FloatArray, aim: FloatArray) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(share - aim) <= negligible_gap(float(aim.flat[0])))
-
-
-def _shares(
-    cut: _Cut, forecast: Measured, w: FloatArray | None, level: float
-) -> tuple[FloatArray, ...]:
-    """Return the fields of `Share` for every part."""
-    target = forecast.facts.target
+def _shares(cut: _Cut, forecast: Measured, w: FloatArray | None, level: float) -> list[Share]:
+    """Return the coverage of every part."""
+    target, n_fit = forecast.facts.target, forecast.evaluation.n_fit
     coverage = _means(cut.pieces, forecast.rows.inside, w)[cut.codes]
     width = _means(cut.pieces, forecast.rows.width, w)[cut.codes]
-    effective = _effective_sizes(cut.pieces, w)[cut.codes]
-    low, high = chance_range(effective, target, forecast.n_fit, level)
-    aim = np.full_like(coverage, target)
+    n = _effective_sizes(cut.pieces, w)[cut.codes]
+    ends = chance_range(n, target, n_fit, level)
     share = np.clip(coverage, 0.0, 1.0)  # sums of weights round
-    divergence = rel_entr(share, aim) + rel_entr(1.0 - share, 1.0 - aim)
-    evidence = binomial_rows(effective, forecast.n_fit) * divergence
-    evidence[_is_near(coverage, aim)] = 0.0
-    return coverage, aim, low, high, width, evidence
+    divergence = rel_entr(share, target) + rel_entr(1.0 - share, 1.0 - target)
+    evidence = divergence / (1.0 / n + (0.0 if n_fit is None else 1.0 / n_fit))
+    found = []
+    for c, low, high, size, log_ratio in zip(
+        *(column.tolist() for column in (coverage, *ends, width, evidence)), strict=True
+    ):
+        verdict = decide_coverage(c, target, low, high, width=size)
+        found.append(Share(verdict, size, 0.0 if verdict.negligible else log_ratio))
+    return found
 
 
 def _means(pieces: Parts, rows: FloatArray, w: FloatArray | None) -> FloatArray:
@@ -245,20 +191,3 @@ def _effective_sizes(pieces: Parts, w: FloatArray | None) -> FloatArray:
     weight = np.bincount(pieces.codes, w, m)
     with np.errstate(invalid="ignore"):
         return np.fmax(weight**2 / np.bincount(pieces.codes, w**2, m), 1.0)
-
-
-def _details(
-    segment: Segment, groups: Parts, forecasts: list[Measured], w: FloatArray | None
-) -> Segment:
-    """Add what is shown of a group and not of a segment."""
-    rows = np.flatnonzero(groups.codes == segment.code)
-    p = check_levels(None)
-    ones = np.ones_like(p)
-    weight = None if w is None else w[rows]
-    n = effective_size(weight, rows.size)
-    return replace(
-        segment,
-        errors=tuple(error_of(p, Ecdf(f.rows.pit[rows], weight).at(p), ones) for f in forecasts),
-        floors=tuple(floor_of(p, ones, n, f.n_fit) for f in forecasts),
-        crps=tuple(mean(f.rows.crps[rows], weight) for f in forecasts),
-    )

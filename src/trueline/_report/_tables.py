@@ -8,6 +8,7 @@ from trueline._report._markup import Markup, join, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import count, counted, number, percent, probability, promise, span
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
+from trueline.metrics import CoverageVerdict
 
 # field of the evaluation, name, what it means and which way is good
 _MEASURES = [
@@ -33,6 +34,12 @@ _MEASURES = [
 ]
 
 _SIDE = {"forecast": "left"}
+# Columns of the table of groups: name and field of `GroupEvaluation`.
+_GROUP_FIELDS = {
+    "calibration error": "calibration_error",
+    "its floor": "calibration_floor",
+    "CRPS": "crps",
+}
 
 
 def measures(forecasts: Sequence[Measured]) -> Markup:
@@ -60,10 +67,10 @@ def _value(f: Measured, field: str) -> list[str]:
     """A value, and what chance would make of it where that is known."""
     value = getattr(f.evaluation, field)
     if field == "coverage":
-        limits = span(percent(f.facts.low, f.facts.rows), percent(f.facts.high, f.facts.rows))
+        limits = _limits(f.facts.verdict.coverage, f.facts.rows)
         return [percent(value, f.facts.rows), tag("small", f"by chance {limits}")]
     if field == "calibration_error":
-        return [number(value), tag("small", f"floor {number(f.facts.floor, 3)}")]
+        return [number(value), tag("small", f"floor {number(f.evaluation.calibration_floor, 3)}")]
     return [probability(value) if field == "p_value" else number(value)]
 
 
@@ -138,7 +145,7 @@ def _outcome(search: Search, forecasts: Sequence[Measured]) -> str:
     """Say how many are off, and of how many nobody could tell."""
     # Chance reaches the end that is nearer to the promise before it reaches the other.
     end = "100%" if forecasts[-1].facts.target >= 0.5 else "0%"
-    even = f"there even a coverage of {end} could be chance"
+    even = f"chance alone could move the coverage to {end} or over more than 15 points"
     if search.too_few == search.looked_at:
         they = "it has" if search.looked_at == 1 else "all have"
         return f"{they} too few rows to tell: {even}"
@@ -163,7 +170,7 @@ def _table(
     """A row a forecast, held together by what they are rows of; on a narrow page, cards."""
     # A browser that shows cells in another way forgets that they were a table, but for roles.
     kinds = ["coverage", "by chance", "width"]
-    kinds += ["calibration error", "its floor", "CRPS"] if detailed else []
+    kinds += _GROUP_FIELDS if detailed else []
     # What is said there is said of these intervals, not of all levels.
     verdict = f"{promise(forecasts[-1].facts.target)} intervals"
     head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, verdict]
@@ -195,15 +202,17 @@ def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[st
     )
     lines = []
     for i, f in enumerate(forecasts):
-        share = segment.shares[i]
-        cells = [tag("td", _cell(kind, segment, i), role="cell", data_label=kind) for kind in kinds]
+        verdict = segment.shares[i].verdict
+        cells = [
+            tag("td", _cell(kind, segment, f, i), role="cell", data_label=kind) for kind in kinds
+        ]
         cells.append(
             tag(
                 "td",
-                share.verdict,
+                verdict.words,
                 role="cell",
-                data_label=f"{promise(share.target)} intervals",
-                class_="verdict off" if share.excess > 0 else "verdict",
+                data_label=f"{promise(verdict.target)} intervals",
+                class_="verdict off" if verdict.off else "verdict",
             )
         )
         key = [tag("th", f.name, scope="row", role="rowheader")] if several else []
@@ -211,16 +220,16 @@ def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[st
     return tag("tbody", *lines, role="rowgroup")
 
 
-def _cell(kind: str, segment: Segment, i: int) -> str:
-    share, n = segment.shares[i], segment.n
+def _cell(kind: str, segment: Segment, f: Measured, i: int) -> str:
+    share = segment.shares[i]
     if kind == "coverage":
-        return percent(share.coverage, n)
+        return percent(share.verdict.coverage, segment.n)
     if kind == "by chance":
-        return span(percent(share.low, n), percent(share.high, n))
-    values = {
-        "width": lambda: share.width,
-        "calibration error": lambda: segment.errors[i],
-        "its floor": lambda: segment.floors[i],
-        "CRPS": lambda: segment.crps[i],
-    }
-    return number(values[kind](), 3)
+        return _limits(share.verdict, segment.n)
+    if kind == "width":
+        return number(share.width, 3)
+    return number(getattr(f.groups[segment.label], _GROUP_FIELDS[kind]), 3)
+
+
+def _limits(verdict: CoverageVerdict, rows: float) -> str:
+    return span(percent(verdict.low, rows), percent(verdict.high, rows))

@@ -179,6 +179,7 @@ def _measure_all(inputs: Inputs) -> list[Measured]:
             inputs.y,
             dist,
             inputs.w,
+            inputs.groups,
             coverage=inputs.coverage,
             n_fit=fit,
             random_state=inputs.random_state,
@@ -190,19 +191,19 @@ def _measure_all(inputs: Inputs) -> list[Measured]:
 def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
     """Say in words where it is worst; where it is bad all over there is no need to."""
     found: list[str] = []
-    if last.verdict != "holds":
+    if last.off:
         return found
     if groups is not None and groups.off:
         worst = groups.segments[0]
         found.append(
-            f"In {count(groups.off)} of {counted(groups.looked_at, 'group')} the intervals hold "
-            f"more or less often than chance explains, most clearly in “{worst.label}”."
+            f"In {count(groups.off)} of {counted(groups.looked_at, 'group')} the intervals do not "
+            f"hold, most clearly in “{worst.label}”: {worst.shares[-1].verdict.words}."
         )
     if segments.off:
         worst = segments.segments[0]
         found.append(
-            f"They hold {worst.shares[-1].verdict} in some parts of the data, most clearly where "
-            f"{worst.feature} is {worst.label}."
+            f"In some parts of the data they do not hold, most clearly where {worst.feature} is "
+            f"{worst.label}: {worst.shares[-1].verdict.words}."
         )
     return found
 

@@ -11,7 +11,7 @@ import numpy as np
 from trueline._arrow import pyarrow
 from trueline._files import cannot_write, check_writable
 from trueline._load import load
-from trueline._messages import count, did_you_mean, listed
+from trueline._messages import count, did_you_mean, listed, percent
 from trueline._validation import level, levels
 from trueline._warnings import warn
 from trueline.cli._errors import notes, tell_notes
@@ -20,7 +20,6 @@ from trueline.cli._words import (
     as_json,
     evaluation_as_dict,
     evaluation_in_words,
-    percent,
     supported,
 )
 from trueline.files import Columns, FileError
@@ -93,7 +92,7 @@ def evaluate(
         return
     after = "" if map_file is None else f", recalibrated by {map_file}"
     print(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
-    print(evaluation_in_words(result, is_point=layout.kind == "point" and map_file is None))
+    print(evaluation_in_words(result))
     tell_notes(found)
 
 

@@ -7,21 +7,13 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from scipy.special import bdtr, bdtrc
-
-from trueline._messages import count
+from trueline._messages import count, percent
 from trueline.distributions import rows_needed
 from trueline.recalibration import Recalibrator
 
 if TYPE_CHECKING:
     from trueline.files import FileEvaluation, GroupEvaluation
-    from trueline.metrics import Evaluation
 
-# Chance of a count that is called too low, and of one that is called too high: two standard
-# deviations' worth.
-_RARE = 0.0228
-# Fewer rows than this say nothing that should be acted on, whatever the intervals.
-_FEW = 10
 # Coverage that users ask for if they ask for nothing else.
 _USUAL = 0.9
 _MOST_GROUPS = 20
@@ -43,36 +35,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def evaluation_in_words(result: FileEvaluation, *, is_point: bool) -> str:
-    """Say whether the intervals hold, then give the table, then the groups."""
-    parts = [
-        "Point forecasts have no intervals of their own: fit a map to give them some."
-        if is_point
-        else holds(result.overall),
-        "",
-        repr(result.overall),
-    ]
+def evaluation_in_words(result: FileEvaluation) -> str:
+    """Return the table with its verdict, then the groups."""
+    parts = [repr(result.overall)]
     if not result.exact:
-        parts.append("Of so many rows the p-value and the ENCE are read off fine cells.")
+        parts.append("With this many rows, p-value and ENCE are computed from fine cells.")
     if result.groups:
         parts += ["", _group_table(result.groups, result.overall.coverage_target)]
     return "\n".join(parts)
-
-
-def holds(result: Evaluation) -> str:
-    """Say how often intervals hold, and whether chance explains what is missing."""
-    target, found, n = result.coverage_target, result.coverage, result.n
-    inside = found * n  # a whole number but for rounding, and for weights
-    if bdtr(math.floor(inside + _ROUNDING), n, target) < _RARE:
-        verdict = "too narrow"
-    elif bdtrc(math.ceil(inside - _ROUNDING) - 1, n, target) < _RARE:
-        verdict = "too wide"
-    elif n < _FEW or target**n >= _RARE:
-        # Not even intervals that always hold would stand out.
-        verdict = "too few rows to tell"
-    else:
-        verdict = "as they should, up to chance"
-    return f"{percent(target)} intervals hold {found:.1%} of the time: {verdict}."
 
 
 def supported(recalibrator: Recalibrator, rows: int) -> str | None:
@@ -95,11 +65,6 @@ def supported(recalibrator: Recalibrator, rows: int) -> str | None:
         f"{they} intervals of at most {math.floor(100 * most + _ROUNDING)}%; wider ones are read "
         f"off an extrapolated tail. {needed}"
     )
-
-
-def percent(share: float) -> str:
-    """A share as a percentage, without needless digits."""
-    return f"{100 * share:.10g}%"
 
 
 def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:

@@ -13,9 +13,8 @@ from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
-from trueline.metrics import coverage as coverage_of
+from trueline.metrics import coverage as coverage_of, interval_misses
 from trueline.metrics._edge import check_count, check_rows
-from trueline.metrics._intervals import miss_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -136,7 +135,7 @@ class IntervalDisplay:
         self.lower, self.upper = self._ends(lower, "lower"), self._ends(upper, "upper")
         for key, column in (("x", self.x), ("forecast", self.forecast)):
             same_length(self.y.size, column, key, "y")
-        self.missed = miss_rows(self.y, self.lower[:, -1], self.upper[:, -1]) > 0
+        self.missed = interval_misses(self.y, self.lower[:, -1], self.upper[:, -1]) > 0
         self.held = float(1.0 - self.missed.mean()) if held is None else held
         self.note = note
         self.name = name

@@ -13,7 +13,7 @@ from trueline.metrics._calibration import (
     calibration_floor,
 )
 from trueline.metrics._evaluate import Evaluation, evaluate
-from trueline.metrics._intervals import coverage, interval_score
+from trueline.metrics._intervals import coverage, interval_misses, interval_score
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import pit
 from trueline.metrics._scores import crps, log_score, pinball_loss
@@ -27,11 +27,20 @@ from trueline.metrics._summaries import (
     pit_histogram,
 )
 from trueline.metrics._uniformity import CalibrationTest, calibration_test
+from trueline.metrics._verdict import (
+    CalibrationVerdict,
+    CoverageVerdict,
+    Verdict,
+    chance_range,
+    decide_coverage,
+)
 
 __all__ = [
     "BrierDecomposition",
     "CalibrationCurve",
     "CalibrationTest",
+    "CalibrationVerdict",
+    "CoverageVerdict",
     "Evaluation",
     "EvaluationAccumulator",
     "FileEvaluation",
@@ -39,16 +48,20 @@ __all__ = [
     "PITDifference",
     "PITHistogram",
     "RecalibrationMap",
+    "Verdict",
     "Widths",
     "brier_decomposition",
     "calibration_curve",
     "calibration_error",
     "calibration_floor",
     "calibration_test",
+    "chance_range",
     "coverage",
     "crps",
+    "decide_coverage",
     "ence",
     "evaluate",
+    "interval_misses",
     "interval_score",
     "interval_widths",
     "log_score",

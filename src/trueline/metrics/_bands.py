@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, bdtrc, bdtrik, gammaln, xlogy
 
 from trueline._validation import FloatArray
@@ -24,6 +24,8 @@ EXACT_UP_TO = 5_000
 _NEGLIGIBLE = 1e-20
 # Mirrored counts have the same tail but for rounding; they are in or out together.
 _UP = 1.0 + 1e-9
+
+Count = int | NDArray[np.int64]
 
 
 def consistency_band(
@@ -44,7 +46,7 @@ def _counts(n: int, levels: bytes, confidence: float) -> tuple[FloatArray, Float
     open_ = (p > 0) & (p < 1)
     if open_.any():
         gamma = local_level(n, p[open_], confidence)
-        lower[open_], upper[open_] = _interval(n, p[open_], gamma)
+        lower[open_], upper[open_] = central_counts(n, p[open_], gamma)
     return lower, upper
 
 
@@ -60,18 +62,18 @@ def local_level(n: int, levels: FloatArray, confidence: float) -> float:
         return gamma
     # Counts are coarse, so the intervals leave out a little less than gamma. What they do leave
     # out is the level that a fine count needs.
-    lower, upper = _interval(rows, levels, gamma)
+    lower, upper = central_counts(rows, levels, gamma)
     below = np.where(lower > 0, bdtr(np.maximum(lower - 1, 0), rows, levels), 0.0)
     left_out = float(np.mean(below + bdtrc(upper, rows, levels)))
     return left_out * (1.0 - confidence) / (1.0 - chain.coverage(gamma))
 
 
-def _interval(n: int, p: FloatArray, gamma: float) -> tuple[FloatArray, FloatArray]:
+def central_counts(n: Count, p: FloatArray, gamma: float) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest count whose tail, on its own side, is above gamma / 2."""
     return _lower_count(n, p, 0.5 * gamma), n - _lower_count(n, 1.0 - p, 0.5 * gamma)
 
 
-def _lower_count(n: int, p: FloatArray, tail: float) -> FloatArray:
+def _lower_count(n: Count, p: FloatArray, tail: float) -> FloatArray:
     """Smallest k with P(Binomial(n, p) <= k) > tail."""
     start = np.asarray(bdtrik(tail, n, p))
     k = np.clip(np.where(np.isfinite(start), np.floor(start), 0.0), 0, n)
@@ -108,7 +110,7 @@ class _Chain:
 
     def __init__(self, n: int, levels: FloatArray, gamma: float) -> None:
         self.gamma = gamma
-        lower, upper = _interval(n, levels, gamma)
+        lower, upper = central_counts(n, levels, gamma)
         steps = []
         previous = (0, 0)
         for p, rate, low, high in zip(

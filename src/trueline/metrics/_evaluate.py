@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._messages import count
 from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, check_row_count, error_of, floor_of
 from trueline.metrics._edge import check_rows
-from trueline.metrics._intervals import miss_rows, penalty
+from trueline.metrics._intervals import interval_misses, penalty
 from trueline.metrics._mean import add, effective_size, mean, size, total
 from trueline.metrics._pit import Ecdf, above_zero, pit_bounds, spread
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
 from trueline.metrics._uniformity import p_value
+from trueline.metrics._verdict import Verdict, chance_range, decide_calibration, decide_coverage
 
 # Rows worked on at a time: few enough that what is computed of them stays in the cache.
 _BLOCK = 1 << 14
 # Of forecasts with one law a group so many: each law takes its own rows, and is slow on a few.
 _STACK = 64 * _BLOCK
-# A p-value from here on is no ground to recalibrate: the error of a perfect forecast is more than
-# twice its floor, which is what it has on average, about once in eight times.
-_CHANCE = 0.01
-# With fewer rows an error below twice its floor says nothing.
-_FEWEST_ROWS = 10
+# What the verdict needs beside the diagnostics.
+_CONTEXT = ("n_effective", "n_fit", "ks_statistic")
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +52,12 @@ class Evaluation:
     ence : float
     mae, rmse : float
         Errors of the predicted median and mean.
+    n_effective : float
+        Number of rows; with weights Kish's effective number.
+    n_fit : float or None
+        Number of rows that a recalibrator was fitted on.
+    ks_statistic : float
+        Statistic of `calibration_test`.
 
     Examples
     --------
@@ -75,9 +81,29 @@ class Evaluation:
     ence: float
     mae: float
     rmse: float
+    n_effective: float
+    n_fit: float | None
+    ks_statistic: float
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the intervals hold and the forecast is calibrated: a `Verdict`."""
+        low, high = chance_range(self.n_effective, self.coverage_target, self.n_fit)
+        ends = float(low), float(high)
+        return Verdict(
+            decide_coverage(self.coverage, self.coverage_target, *ends, width=self.interval_width),
+            decide_calibration(
+                self.calibration_error,
+                self.calibration_floor,
+                self.p_value,
+                self.ks_statistic,
+                self.n_effective,
+                self.n_fit,
+            ),
+        )
 
     def to_dict(self) -> dict[str, float]:
-        """Names and values.
+        """Return the diagnostics by name.
 
         Examples
         --------
@@ -85,10 +111,10 @@ class Evaluation:
         >>> tl.evaluate([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0)).to_dict()["mae"]
         0.5
         """
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name not in _CONTEXT}
 
     def __repr__(self) -> str:
-        """Return a table, with a plain word on what it says."""
+        """Return a table, then the verdict."""
         lines = [
             ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
             ("p-value", self.p_value, "Kolmogorov-Smirnov test"),
@@ -103,20 +129,7 @@ class Evaluation:
             ("RMSE", self.rmse, "of the mean"),
         ]
         table = [f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in lines]
-        rows = "1 row" if self.n == 1 else f"{self.n:,} rows"
-        return "\n".join([f"Evaluation of {rows}", *table, *self._hints()])
-
-    def _hints(self) -> list[str]:
-        if self.calibration_error <= 2.0 * self.calibration_floor:
-            if self.n < _FEWEST_ROWS:
-                return ["Too few rows to tell chance from miscalibration."]
-            return ["Calibration error below twice its floor: no more to win there, CRPS decides."]
-        if self.calibration_floor == 0.0:
-            return []
-        ratio = f"Calibration error {self.calibration_error / self.calibration_floor:.3g} times"
-        if self.p_value >= _CHANCE:
-            return [f"{ratio} its floor, which chance can explain (p = {self.p_value:.2g})."]
-        return [f"{ratio} its floor: recalibrate on held-out rows."]
+        return "\n".join([f"Evaluation of {count(self.n, 'row')}", *table, str(self.verdict)])
 
 
 def evaluate(
@@ -147,7 +160,8 @@ def evaluate(
     sample_weight : (n,) array-like, optional
         Weights of the rows.
     n_fit : float, optional
-        Rows that a recalibrator was fitted on; it raises the floor.
+        Number of rows that a recalibrator was fitted on. It raises the floor, and the verdict
+        takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
         For the p-value of forecasts with steps; see `pit`.
 
@@ -173,6 +187,7 @@ def evaluate(
       ENCE                  0.9559
       MAE                   0.7772   of the median
       RMSE                  0.9779   of the mean
+    90% intervals hold 61.2% of the time: too narrow.
     Calibration error 68.5 times its floor: recalibrate on held-out rows.
     """
     y, dist, w = check_rows(y, dist, sample_weight)
@@ -289,6 +304,9 @@ def conclude(
         ence=ence,
         mae=means["absolute_error"],
         rmse=float(np.sqrt(means["squared_error"])),
+        n_effective=n_effective,
+        n_fit=n_fit,
+        ks_statistic=distance,
     )
 
 
@@ -298,7 +316,7 @@ def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, Flo
         return _scores_by_part(y, parts, coverage)
     tail = 0.5 * (1.0 - coverage)
     lower, upper = dist._quantiles(np.array(tail)), dist._quantiles(np.array(1.0 - tail))
-    miss = miss_rows(y, lower, upper)
+    miss = interval_misses(y, lower, upper)
     with np.errstate(over="ignore"):
         pit, crps, log_density = (rows[:, 0] for rows in dist._cdf_crps_logpdf(y[:, None]))
     return {

@@ -69,17 +69,33 @@ def coverage(
     0.75
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    miss = miss_rows(y, *dist.interval(level(coverage, "coverage")))
+    miss = interval_misses(y, *dist.interval(level(coverage, "coverage")))
     rows = (miss == 0.0).astype(np.float64)
     return mean(rows, w) if reduce else rows
 
 
-def miss_rows(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Distance by which each outcome misses its interval; 0 exactly where it is inside."""
+def interval_misses(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Distance by which each outcome misses its interval; 0 for those inside.
+
+    Parameters
+    ----------
+    y, lower, upper : ndarray, (n,)
+        Outcomes and ends of their intervals.
+
+    Returns
+    -------
+    ndarray, (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.metrics import interval_misses
+    >>> interval_misses(np.array([0.0, 3.0]), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    array([0., 2.])
+    """
     miss = lower - y
     np.maximum(miss, y - upper, out=miss)
-    # A bound at an outcome seen before, such as a count, comes back from its score within a
-    # rounding of it; that is no miss.
+    # A bound at an outcome of the fit, such as a count, is equal to it up to rounding only.
     return np.where(miss <= _ROUNDING * np.abs(y), 0.0, miss)
 
 
@@ -141,7 +157,7 @@ def interval_score(
     y, dist, w = check_rows(y, dist, sample_weight)
     c = level(coverage, "coverage")
     lower, upper = dist.interval(c)
-    rows = upper - lower + miss_rows(y, lower, upper) * penalty(c)
+    rows = upper - lower + interval_misses(y, lower, upper) * penalty(c)
     return mean(rows, w) if reduce else rows
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
-from trueline.metrics._bands import _interval, consistency_band
+from trueline.metrics._bands import central_counts, consistency_band
 from trueline.metrics._edge import check_count, check_forecast, check_rows, check_weights
 from trueline.metrics._mean import effective_size, mean
 from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
@@ -119,7 +119,7 @@ def pit_histogram(
     if bins == 1:  # all of them, for certain
         lower, upper = share * rows, share * rows
     else:
-        lower, upper = _interval(rows, share, (1.0 - c) / bins)
+        lower, upper = central_counts(rows, share, (1.0 - c) / bins)
     return PITHistogram(
         edges=np.arange(bins + 1) / bins,
         density=counts * (bins / counts.sum()),

@@ -13,22 +13,22 @@ _MIDDLE = 24
 
 
 def gauge(forecasts: Sequence[Measured]) -> Markup:
-    """The shares of all forecasts, with the target and what chance explains of the last."""
-    last = forecasts[-1].facts
+    """Draw the coverage of each forecast, the target, and what chance explains for the last."""
+    last, rows = forecasts[-1].facts.verdict.coverage, forecasts[-1].facts.rows
     target = _at(last.target)
     width = _at(last.high - last.low)
     marks = [
         tag(
             "svg",
             tag("g", svg.marker(f.slot, 0, 0), transform="scale(2)"),
-            x=_at(f.facts.coverage),
+            x=_at(f.evaluation.coverage),
             y=_MIDDLE,
             overflow="visible",
         )
         for f in forecasts
     ]
-    told = "; ".join(f"{f.name} {f.facts.share}" for f in forecasts)
-    limits = span(percent(last.low, last.rows), percent(last.high, last.rows))
+    shares = "; ".join(f"{f.name} {f.facts.share}" for f in forecasts)
+    limits = span(percent(last.low, rows), percent(last.high, rows))
     return tag(
         "svg",
         tag("rect", x=_at(last.low), width=width, y=_MIDDLE - 11, height=22, class_="band"),
@@ -40,7 +40,7 @@ def gauge(forecasts: Sequence[Measured]) -> Markup:
         tag("text", "100%", x="100%", y=58, text_anchor="end"),
         role="img",
         aria_label=(
-            f"Share of outcomes inside their interval: {told}. Promised {promise(last.target)}, "
+            f"Share of outcomes inside their interval: {shares}. Promised {promise(last.target)}, "
             f"by chance {limits}."
         ),
         class_="gauge",
@@ -48,5 +48,5 @@ def gauge(forecasts: Sequence[Measured]) -> Markup:
 
 
 def _at(share: float) -> str:
-    # Of the width of the page, whatever that is: the text keeps its size.
+    # A share of the width of the page, so that the text keeps its size.
     return f"{100 * share:.2f}%"

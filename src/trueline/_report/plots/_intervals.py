@@ -16,7 +16,7 @@ from trueline._report._measure import Measured
 from trueline._report._numbers import count, counted, number, promise, tick_labels
 from trueline._report.plots._figure import LOW, dot_key, figure
 from trueline._validation import FloatArray
-from trueline.metrics._intervals import miss_rows
+from trueline.metrics import interval_misses
 
 _MOST_ROWS = 200
 _FEW_BARS = 60
@@ -103,7 +103,7 @@ def intervals(
     several = len(forecasts) > 1
     figures = []
     for f, (lower, middle, upper) in zip(forecasts, (q.T for q in quantiles), strict=True):
-        missed = miss_rows(outcomes, lower, upper) > 0
+        missed = interval_misses(outcomes, lower, upper) > 0
         note = _note(missed, f)
         name = f"The {promise(coverage)} intervals"
         figures.append(

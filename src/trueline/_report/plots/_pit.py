@@ -12,7 +12,7 @@ from trueline._report._measure import Measured
 from trueline._report._numbers import counted, percent, span
 from trueline._report.plots._figure import LOW, chance_key, figure
 
-# So many rows show departures from even that nobody would act on.
+# With this number of rows, bars leave the band although the unevenness is too small to matter.
 _MANY_ROWS = 1_000
 _ROUNDING = 1e-9
 _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -65,7 +65,7 @@ def _drawing(f: Measured, highest: float) -> Markup:
 def _reading(f: Measured) -> str:
     """What the bars say, and the band."""
     if f.histogram.inside:
-        if f.facts.few_rows:
+        if f.facts.verdict.coverage.few_rows:
             rows = counted(f.facts.rows, "row")
             return f"Too few rows to tell: on {rows}, chance alone could make these bars."
         return "Even, up to chance, as it should be."
@@ -75,7 +75,7 @@ def _reading(f: Measured) -> str:
 def _small_unevenness(f: Measured) -> str:
     """Where bars leave the band, but the curve shows next to nothing."""
     h = f.histogram
-    if f.facts.small and f.facts.rows >= _MANY_ROWS:
+    if f.facts.verdict.calibration.negligible and f.facts.rows >= _MANY_ROWS:
         return "Nearly even, as it should be."
     out = int(((h.density < h.lower - _ROUNDING) | (h.density > h.upper + _ROUNDING)).sum())
     lie = "lies" if out == 1 else "lie"

@@ -1,0 +1,341 @@
+"""The verdict: whether intervals hold and whether a forecast is calibrated.
+
+This is the only place that decides it. `Evaluation`, the command line and the report print it.
+
+A deviation counts if it is both significant and relevant:
+
+- Coverage. The number of outcomes inside intervals of a calibrated forecast is binomial. If a map
+  was fitted on n_fit rows, the probability of its interval is itself random, Beta((n_fit + 1) c,
+  (n_fit + 1) (1 - c)) for coverage c (that is the law of the spacing of order statistics), and the
+  number is beta-binomial. Chance explains a coverage between the 2.5% and the 97.5% quantile.
+- Calibration. Chance explains an error of up to twice its floor, and any error if the p-value of
+  the Kolmogorov-Smirnov test is 0.01 or more. The test takes n_fit into account as the test of two
+  samples does, by n n_fit / (n + n_fit) rows. The threshold is strict because a perfect forecast
+  exceeds twice its floor about once in eight times.
+- A gap that chance does not explain is too small to matter if the coverage is within 1 point of
+  its target, or within a tenth of the share that should miss; or if the calibration curve is
+  within 1 point of the diagonal (root mean square).
+- Rows are too few to tell if chance alone moves the coverage over more than 15 points or up to 0%
+  or 100%, and for calibration if they are fewer than 50. What chance does not explain counts
+  nevertheless.
+
+With weights the number of rows is Kish's effective number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, kolmogorov, ndtr, ndtri
+
+from trueline._messages import percent
+from trueline._validation import FloatArray
+from trueline.metrics._bands import central_counts
+
+CoverageDecision = Literal[
+    "holds", "too narrow", "too wide", "too few rows to tell", "no intervals"
+]
+CalibrationDecision = Literal[
+    "at the floor", "explained by chance", "too small to matter", "too few rows to tell",
+    "recalibrate",
+]  # fmt: skip
+
+#: Probability that chance moves the coverage of a calibrated forecast out of its range.
+LEVEL = 0.05
+_SIGNIFICANT = 0.01
+_TIMES_FLOOR = 2.0
+_NEGLIGIBLE_GAP = 0.01
+_NEGLIGIBLE_SHARE_OF_MISSES = 0.1
+_WIDEST_RANGE = 0.15
+_FEWEST_ROWS = 50
+# Mean of p (1 - p) over the levels 0.1, ..., 0.9: chance moves a level by it, divided by the rows.
+_LEVEL_VARIANCE = 11 / 60
+# Shares are compared up to this rounding error, in rows.
+_ROUNDING = 1e-6
+# Beyond this number of rows, of the test and of the fit, the law is the normal one: a significant
+# gap is then too small to matter.
+_EXACT_UP_TO = 100_000
+# Nodes of the trapezoidal rule on the normal scale, where it converges exponentially: to 1e-11, or
+# 1e-6 for a fit on fewer than ten rows.
+_NODES = np.linspace(-7.0, 7.0, 29)
+_MASS = np.exp(-0.5 * _NODES**2)
+_MASS /= _MASS.sum()
+
+
+@dataclass(frozen=True)
+class CoverageVerdict:
+    """Whether intervals hold, as part of a `Verdict`.
+
+    Attributes
+    ----------
+    decision : str
+        "holds", "too narrow", "too wide", "too few rows to tell", or "no intervals" if their width
+        is 0.
+    coverage, target : float
+        Share of outcomes inside the interval, and what it should be.
+    low, high : float
+        Coverages between which chance alone moves a calibrated forecast, with probability 0.95.
+    """
+
+    decision: CoverageDecision
+    coverage: float
+    target: float
+    low: float
+    high: float
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance explains the coverage."""
+        return self.low <= self.coverage <= self.high
+
+    @property
+    def negligible(self) -> bool:
+        """Whether the gap is too small to matter, however many the rows."""
+        most = min(_NEGLIGIBLE_GAP, _NEGLIGIBLE_SHARE_OF_MISSES * (1.0 - self.target))
+        return abs(self.coverage - self.target) <= most
+
+    @property
+    def off(self) -> bool:
+        """Whether the intervals are known not to hold."""
+        return self.decision not in {"holds", "too few rows to tell"}
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether chance alone moves the coverage too far to tell much."""
+        return self.low <= 0.0 or self.high >= 1.0 or self.high - self.low > _WIDEST_RANGE
+
+    @property
+    def words(self) -> str:
+        """The decision as the end of a sentence."""
+        if self.decision != "holds":
+            return self.decision
+        reason = ", up to chance" if self.by_chance else "; the gap is too small to matter"
+        return f"as they should{reason}"
+
+    @property
+    def sentence(self) -> str:
+        """The decision as a sentence."""
+        if self.decision == "no intervals":
+            return "Point forecasts have no intervals of their own: fit a map to give them some."
+        target = percent(self.target)
+        return f"{target} intervals hold {self.coverage:.1%} of the time: {self.words}."
+
+
+@dataclass(frozen=True)
+class CalibrationVerdict:
+    """Whether a forecast is calibrated, as part of a `Verdict`.
+
+    Attributes
+    ----------
+    decision : str
+        "at the floor", "explained by chance", "too small to matter", "too few rows to tell" or
+        "recalibrate".
+    error, floor : float
+        Calibration error, and that of a perfect forecaster.
+    distance : float
+        Root mean square distance of the calibration curve from the diagonal.
+    p_value : float
+        Of the calibration test, with the rows of the fit taken into account.
+    """
+
+    decision: CalibrationDecision
+    error: float
+    floor: float
+    distance: float
+    p_value: float
+
+    @property
+    def negligible(self) -> bool:
+        """Whether the curve is so close to the diagonal that the rest is too small to matter."""
+        return self.distance <= _NEGLIGIBLE_GAP
+
+    @property
+    def sentence(self) -> str:
+        """The decision as a sentence; empty without a floor."""
+        if self.floor == 0.0:
+            return ""
+        times = f"Calibration error {self.error / self.floor:.3g} times its floor"
+        return {
+            "at the floor": "Calibration error below twice its floor: no more to win there, "
+            "CRPS decides.",
+            "explained by chance": f"{times}, which chance can explain (p = {self.p_value:.2g}).",
+            "too small to matter": f"{times}, but the gap is too small to matter.",
+            "too few rows to tell": "Too few rows to tell chance from miscalibration.",
+            "recalibrate": f"{times}: recalibrate on held-out rows.",
+        }[self.decision]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether intervals hold and a forecast is calibrated, as far as its rows can tell.
+
+    Attributes
+    ----------
+    coverage : CoverageVerdict
+    calibration : CalibrationVerdict
+        Each has a ``decision``, its numbers and a ``sentence``.
+
+    Notes
+    -----
+    A deviation counts if chance does not explain it and if it is large enough to matter: a
+    coverage that is off by more than 1 point and by more than a tenth of the misses, or a
+    calibration curve more than 1 point from the diagonal. What chance explains depends on the rows
+    of the evaluation and on those that the map was fitted on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=1000)
+    >>> verdict = tl.evaluate(y, tl.Normal(np.zeros(1000), 0.5)).verdict
+    >>> verdict.coverage.decision, verdict.calibration.decision
+    ('too narrow', 'recalibrate')
+    >>> print(verdict)
+    90% intervals hold 61.2% of the time: too narrow.
+    Calibration error 68.5 times its floor: recalibrate on held-out rows.
+    """
+
+    coverage: CoverageVerdict
+    calibration: CalibrationVerdict
+
+    def __str__(self) -> str:
+        """Return both sentences, one per line."""
+        return "\n".join(filter(None, [self.coverage.sentence, self.calibration.sentence]))
+
+
+def decide_coverage(
+    coverage: float, target: float, low: float, high: float, *, width: float = math.inf
+) -> CoverageVerdict:
+    """Return the verdict on the coverage of intervals, from the ends of `chance_range`.
+
+    Parameters
+    ----------
+    coverage, target : float
+        Share of outcomes inside the interval, and what it should be.
+    low, high : float
+        Coverages that chance explains.
+    width : float, optional
+        Mean width of the intervals.
+
+    Returns
+    -------
+    CoverageVerdict
+
+    Examples
+    --------
+    >>> from trueline.metrics import chance_range, decide_coverage
+    >>> low, high = chance_range(500, 0.9)
+    >>> decide_coverage(0.8, 0.9, low, high).decision
+    'too narrow'
+    """
+
+    def verdict(decision: CoverageDecision) -> CoverageVerdict:
+        return CoverageVerdict(decision, coverage, target, low, high)
+
+    found = verdict("holds")
+    if width == 0.0:
+        return verdict("no intervals")
+    if found.by_chance:
+        return verdict("too few rows to tell") if found.few_rows else found
+    if found.negligible:
+        return found
+    return verdict("too narrow" if coverage < target else "too wide")
+
+
+def decide_calibration(
+    error: float, floor: float, p: float, ks_statistic: float, n: float, n_fit: float | None
+) -> CalibrationVerdict:
+    """Return the verdict on the calibration of n rows, where p is the p-value without a fit."""
+    rows = n
+    if n_fit is not None:
+        rows = 1.0 / (1.0 / n + 1.0 / n_fit)
+        # The asymptotic law with the correction of Stephens (1970) for small samples.
+        root = math.sqrt(rows)
+        p = float(kolmogorov((root + 0.12 + 0.11 / root) * ks_statistic))
+    # For the default levels this is sqrt(error / 9); the floor scales it to other levels.
+    distance = math.sqrt(_LEVEL_VARIANCE * error / (floor * rows)) if floor > 0.0 else 0.0
+
+    def verdict(decision: CalibrationDecision) -> CalibrationVerdict:
+        return CalibrationVerdict(decision, error, floor, distance, p)
+
+    found = verdict("at the floor")
+    if error > _TIMES_FLOOR * floor and p < _SIGNIFICANT:
+        return verdict("too small to matter" if found.negligible else "recalibrate")
+    if rows < _FEWEST_ROWS and floor > 0.0:
+        return verdict("too few rows to tell")
+    return found if error <= _TIMES_FLOOR * floor else verdict("explained by chance")
+
+
+def chance_range(
+    n: ArrayLike, target: float, n_fit: float | None = None, level: float = LEVEL
+) -> tuple[FloatArray, FloatArray]:
+    """Return the coverages between which chance alone moves calibrated forecasts.
+
+    Parameters
+    ----------
+    n : array-like
+        Number of rows; with weights their effective number, rounded.
+    target : float
+        Probability of the interval.
+    n_fit : float, optional
+        Number of rows that a recalibrator was fitted on.
+    level : float, default 0.05
+        Probability outside, at most half of it on either side.
+
+    Returns
+    -------
+    low, high : ndarray, of the shape of n
+
+    Examples
+    --------
+    >>> from trueline.metrics import chance_range
+    >>> [f"{end:.3f}" for end in chance_range(1000, 0.9)]
+    ['0.881', '0.918']
+    >>> [f"{end:.3f}" for end in chance_range(1000, 0.9, n_fit=500)]
+    ['0.866', '0.930']
+    """
+    rows = np.maximum(np.rint(np.asarray(n, dtype=np.float64)), 1.0)
+    if n_fit is None:
+        low, high = central_counts(rows.astype(np.int64), np.asarray(target), level)
+    else:
+        weight = n_fit + 1.0
+        low = _lower_count(rows, target * weight, (1.0 - target) * weight, 0.5 * level)
+        high = rows - _lower_count(rows, (1.0 - target) * weight, target * weight, 0.5 * level)
+    return np.maximum((low - _ROUNDING) / rows, 0.0), np.minimum((high + _ROUNDING) / rows, 1.0)
+
+
+def _lower_count(n: FloatArray, a: float, b: float, tail: float) -> FloatArray:
+    """Return the smallest k with P(K <= k) > tail for the beta-binomial K of n rows."""
+    share = a / (a + b)
+    spread = np.sqrt(share * (1.0 - share) * n * (n + a + b) / (a + b + 1.0))
+    k = np.floor(np.clip(n * share + spread * ndtri(tail), 0.0, n - 1.0))
+    if min(n.min(), a + b) > _EXACT_UP_TO:
+        return k
+    # On the normal scale the probabilities are nearly linear in k, so few steps are needed; a
+    # bracket keeps them from going astray.
+    below, above = np.full_like(k, -1.0), n.copy()
+    while (above - below > 1.0).any():
+        p = _probability(k, n, a, b)
+        below, above = np.where(p > tail, below, k), np.where(p > tail, k, above)
+        step = np.floor(k + spread * (ndtri(tail) - ndtri(np.clip(p, 1e-300, 1.0 - 1e-16))))
+        inner = (step > below) & (step < above)
+        k = np.where(inner, step, np.floor(0.5 * (below + above)))
+        k = np.clip(k, 0.0, np.maximum(n - 1.0, 0.0))
+    return above
+
+
+def _probability(k: FloatArray, n: FloatArray, a: float, b: float) -> FloatArray:
+    """Return P(K <= k) for the beta-binomial K of n rows, k < n.
+
+    It is P(Q < U) for Q ~ Beta(a, b) and the order statistic U ~ Beta(k + 1, n - k): the integral
+    of the distribution function of the wider one over the quantiles of the narrower one.
+    """
+    narrow = a + b > n
+    first = np.where(narrow, a, k + 1.0)[..., None], np.where(narrow, b, n - k)[..., None]
+    second = np.where(narrow, k + 1.0, a)[..., None], np.where(narrow, n - k, b)[..., None]
+    p = betainc(*second, betaincinv(*first, ndtr(_NODES))) @ _MASS
+    return np.where(narrow, 1.0 - p, p)
