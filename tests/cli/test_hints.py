@@ -177,7 +177,7 @@ def test_a_group_without_a_name(trueline, folder):
             "0.5",
             (
                 "note: f.csv gives 90% intervals; the ends of a 50% interval are read between "
-                "them, so what is said of it is not what the forecaster said.\n"
+                "them, so they are not those of the forecaster.\n"
             ),
         ),
         (
@@ -185,7 +185,7 @@ def test_a_group_without_a_name(trueline, folder):
             "0.9",
             (
                 "note: f.csv gives quantiles 0.1, 0.9; the ends of a 90% interval are read beyond "
-                "them, so what is said of it is not what the forecaster said.\n"
+                "them, so they are not those of the forecaster.\n"
             ),
         ),
         ("y,mean,std", "0.5", ""),

@@ -170,7 +170,7 @@ def files(folder, trueline):
         (
             "apply points.json past.csv -o new.csv",
             (
-                "points.json was fitted on point forecasts, but past.csv holds normal forecasts "
+                "the map was fitted on point forecasts, but past.csv holds normal forecasts "
                 "(mean, std). Fit a map on forecasts of the same kind, or choose other columns "
                 "with --kind."
             ),
@@ -178,7 +178,7 @@ def files(folder, trueline):
         (
             "report points.csv --map map.json -o new.html",
             (
-                "map.json was fitted on forecasts with a mean and a standard deviation, but "
+                "the map was fitted on forecasts with a mean and a standard deviation, but "
                 "points.csv holds point forecasts (mean). Fit a map on forecasts of the same kind, "
                 "or choose other columns with --kind."
             ),
@@ -186,8 +186,8 @@ def files(folder, trueline):
         (
             "apply grouped.json grouped.csv -o new.csv",
             (
-                "grouped.json has one map per group, so it needs the group of each row. Name the "
-                "column with --group."
+                "the map is one per group, so it needs the group of each row. Name the column "
+                "with --group."
             ),
         ),
         (
@@ -196,7 +196,7 @@ def files(folder, trueline):
         ),
         (
             "fit past.csv -o new.json --method grouped",
-            "--method grouped fits one map a group. Name their column with --group.",
+            "--method grouped fits one map per group. Name their column with --group.",
         ),
         # what is written
         (
@@ -300,7 +300,7 @@ def test_what_is_our_mistake_keeps_its_traceback(files, monkeypatch):
     def broken(*args, **kwargs):
         raise ValueError("ours")
 
-    monkeypatch.setattr(_commands, "evaluate_source", broken)
+    monkeypatch.setattr(_commands.files, "evaluate", broken)
     monkeypatch.setattr(sys, "argv", ["trueline", "evaluate", "past.csv"])
     with pytest.raises(ValueError, match="ours"):
         main()

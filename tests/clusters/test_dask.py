@@ -137,7 +137,7 @@ def test_a_recalibrator_of_ones_own():
     assert isinstance(R, Own)
     np.testing.assert_array_equal(R.scores_.values, np.sort(case.dist.score(case.y)))
     assert message_of(R, do=tld.transform, frame=frame_of(case)) == (
-        "Own() cannot be sent to workers: only trueline's own maps can be read there. Expected "
+        "Own() cannot be sent to workers, which can read only trueline's own maps. Expected "
         "Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
     )
 

@@ -12,7 +12,7 @@ from pyarrow import csv, parquet
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline import _files
-from trueline.files import Columns, FileError, _apply
+from trueline.files import AddedColumns, Columns, FileError
 
 
 def read(path):
@@ -345,14 +345,26 @@ def test_the_map_counts_unknown_groups_anew_when_types_widen(tmp_path):
 
 
 def test_one_level_may_stand_alone(tmp_path):
-    assert _apply.Added(0.5, 0.1, False, "").names == ["lower_0.5", "upper_0.5", "q0.1"]
-    assert _apply.Added(np.float64(0.5), np.array([0.1]), False, "").names[-1] == "q0.1"
+    assert AddedColumns(0.5, 0.1, False, "").names == ["lower_0.5", "upper_0.5", "q0.1"]
+    assert AddedColumns(np.float64(0.5), np.array([0.1]), False, "").names[-1] == "q0.1"
     (tmp_path / "new.csv").write_text("mean,std\n1,2\n")
     tl.files.apply(R, tmp_path / "new.csv", tmp_path / "out.csv", coverage=0.5)
     assert (tmp_path / "out.csv").read_text().startswith("mean,std,lower_0.5,upper_0.5\n")
 
 
 def test_default_is_the_ninety_percent_interval():
-    assert _apply.Added((), (), False, "").names == ["lower_0.9", "upper_0.9"]
-    assert _apply.Added((), (), True, "").names == ["recalibrated_mean", "recalibrated_std"]
-    assert _apply.Added((0.9, 0.90), (), False, "new_").names == ["new_lower_0.9", "new_upper_0.9"]
+    assert AddedColumns((), (), False, "").names == ["lower_0.9", "upper_0.9"]
+    assert AddedColumns((), (), True, "").names == ["recalibrated_mean", "recalibrated_std"]
+    assert AddedColumns((0.9, 0.90), (), False, "new_").names == ["new_lower_0.9", "new_upper_0.9"]
+
+
+def test_an_online_map_is_applied_as_it_stands(tmp_path):
+    case = make_case("normal")
+    file, out = case.write(tmp_path / "new.csv"), tmp_path / "out.parquet"
+    R = tl.Online().fit(case.y, case.dist)
+    tl.files.apply(R, file, out)
+    lower, upper = R.transform(case.dist).interval(0.9)
+    written = parquet.read_table(out)
+    np.testing.assert_array_equal(written["lower_0.9"].to_numpy(), lower)
+    np.testing.assert_array_equal(written["upper_0.9"].to_numpy(), upper)
+    assert tl.files.evaluate(file, R).overall.n == len(case.y)

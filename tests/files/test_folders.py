@@ -20,9 +20,8 @@ from trueline.files import (
     _groups,
     _jobs,
     _source,
+    sample_rows,
 )
-from trueline.files._columns import find_in
-from trueline.files._sample import sample_source
 from trueline.metrics import EvaluationAccumulator
 
 
@@ -182,7 +181,7 @@ def test_pieces_come_to_the_same_as_the_whole(normal, monkeypatch, tmp_path):
     folder = split(normal, tmp_path / "past", [17, 1000, 1001, 3500])
     opened = _folder.open_source(folder)
     assert len(opened.pieces()) > 3
-    assert sum(piece.in_all for piece in opened.pieces()) == 5000
+    assert sum(piece.n_rows for piece in opened.pieces()) == 5000
     file = normal.write(tmp_path / "past.parquet")
     in_pieces = [tl.files.fit(folder), tl.files.fit(file)]
     monkeypatch.setattr(_source, "PIECE", 1 << 23)
@@ -577,8 +576,7 @@ def test_numbers_of_several_types_and_more_columns_go_together(tmp_path):
 def test_rows_of_a_folder_are_drawn_as_those_of_a_file(tmp_path):
     write(tmp_path / "a.parquet", **GOOD, x=pa.array([1.0, 2.0, 3.0], pa.float32()))
     write(tmp_path / "b.parquet", **GOOD, x=[4.0, 5.0, 6.0])
-    source = _folder.open_source(tmp_path)
-    sample = sample_source(source, find_in(source, Columns(x=("x",))))
+    sample = sample_rows(tmp_path, Columns(x=("x",)))
     assert sample.n == 6
     np.testing.assert_array_equal(sample.y, GOOD["y"] * 2)
     np.testing.assert_array_equal(sample.features["x"], [1, 2, 3, 4, 5, 6])

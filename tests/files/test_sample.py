@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, _sample
-from trueline.files._folder import open_source
-from trueline.files._sample import sample_source
+from trueline.files import Columns, _sample, sample_rows
 
 
 def draw(path, most, seed=0, **columns):
-    source = open_source(path)
-    layout = Columns(**columns).find(source.names, file=path)
-    return sample_source(source, layout, most=most, random_state=seed)
+    return sample_rows(path, Columns(**columns), most=most, random_state=seed)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -133,7 +133,7 @@ def evaluate(
     from trueline.cli import _commands
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    text = _commands.Text(separator, decimal)
+    text = _commands.TextFormat(separator, decimal)
     _commands.evaluate(file, map_file, columns, coverage, text, json)
 
 
@@ -176,7 +176,7 @@ def fit(
     from trueline.cli import _commands
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    text = _commands.Text(separator, decimal)
+    text = _commands.TextFormat(separator, decimal)
     _commands.fit(file, out, method.value, columns, text, max_knots, force, json)
 
 
@@ -224,9 +224,9 @@ def apply(
     from trueline.cli import _commands
 
     columns = _columns(None, mean, std, quantile_columns, sample_columns, kind, group, None)
-    asked = _commands.Asked(coverage or [], quantiles or [], moments, prefix)
-    text = _commands.Text(separator, decimal)
-    _commands.apply(map_file, file, out, asked, columns, text, force, json)
+    output = _commands.Output(coverage or [], quantiles or [], moments, prefix)
+    text = _commands.TextFormat(separator, decimal)
+    _commands.apply(map_file, file, out, output, columns, text, force, json)
 
 
 @app.command(short_help="Write a page: before and after recalibration.")
@@ -279,7 +279,7 @@ def report(
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight, x)
     page = _commands.Page(out, coverage, title, unit, random_state)
-    text = _commands.Text(separator, decimal)
+    text = _commands.TextFormat(separator, decimal)
     chosen = None if method is None else method.value
     _commands.report(file, map_file, page, chosen, columns, text, force, json)
 

@@ -1,4 +1,4 @@
-"""What the commands on files do."""
+"""The work of the commands on files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueline._arrow import pyarrow
+from trueline import files
 from trueline._files import cannot_write, check_writable
 from trueline._load import load
 from trueline._messages import count, did_you_mean, listed, percent
 from trueline._validation import level, levels
 from trueline._warnings import warn
-from trueline.cli._errors import notes, tell_notes
+from trueline.cli._errors import notes, print_notes
 from trueline.cli._progress import progress
 from trueline.cli._words import (
     as_json,
@@ -22,32 +22,32 @@ from trueline.cli._words import (
     evaluation_in_words,
     supported,
 )
-from trueline.files import Columns, FileError
-from trueline.files._apply import apply_source
-from trueline.files._columns import Layout, find_in
-from trueline.files._evaluate import evaluate_source
-from trueline.files._fit import fit_source
-from trueline.files._folder import is_file, open_source
-from trueline.files._sample import Sample, sample_source
-from trueline.files._source import Source, known_ending
-from trueline.files._transform import Transformer
+from trueline.files import (
+    Columns,
+    FileError,
+    Forecasts,
+    Layout,
+    Sample,
+    open_forecasts,
+    sample_rows,
+)
 from trueline.recalibration import BY_NAME, Grouped, Recalibrator
 
-# What files of maps end in.
+# Endings of the files of maps.
 _MAPS = (".json", ".bin")
-# With fewer rows, half of them would teach and judge nothing.
+# The fewest rows that a report can split in two.
 _FEWEST_ROWS = 20
 
 
-class Text(NamedTuple):
-    """How a text file is written; None is what its ending says."""
+class TextFormat(NamedTuple):
+    """How a text file is written; None stands for the default of its ending."""
 
     separator: str | None
     decimal: str | None
 
 
-class Asked(NamedTuple):
-    """What `apply` is to write."""
+class Output(NamedTuple):
+    """The columns that `apply` writes."""
 
     coverage: list[float]
     quantiles: list[str]
@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the report is to be like."""
+    """The page that `report` writes."""
 
     out: Path
     coverage: float
@@ -70,20 +70,19 @@ def evaluate(
     map_file: Path | None,
     columns: Columns,
     coverage: float,
-    text: Text,
+    text: TextFormat,
     json: bool,
 ) -> None:
     """Evaluate a file and print the result."""
     share = _share(coverage)
     recalibrator = None if map_file is None else _load(map_file)
-    source, layout = _open(file, text, columns)
-    with notes() as found, progress(f"evaluating {file.name}") as told:
-        result = evaluate_source(
-            source, layout, recalibrator, map_name=map_file, coverage=share, progress=told
-        )
+    forecasts = _open(file, text, columns)
+    layout = forecasts.layout
+    with notes() as found, progress(f"evaluating {file.name}") as report_progress:
+        result = files.evaluate(forecasts, recalibrator, coverage=share, progress=report_progress)
         if recalibrator is None:
             _warn_if_not_given(file, layout, share)
-        _warn_if_the_same_rows(recalibrator, source)
+        _warn_if_the_same_rows(recalibrator, forecasts)
     if json:
         document = _about(file, result.overall.n, layout) | evaluation_as_dict(result)
         if map_file is not None:
@@ -93,7 +92,7 @@ def evaluate(
     after = "" if map_file is None else f", recalibrated by {map_file}"
     print(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
     print(evaluation_in_words(result))
-    tell_notes(found)
+    print_notes(found)
 
 
 def fit(
@@ -101,7 +100,7 @@ def fit(
     out: Path,
     method: str,
     columns: Columns,
-    text: Text,
+    text: TextFormat,
     max_knots: int,
     force: bool,
     json: bool,
@@ -113,11 +112,12 @@ def fit(
             f"{out.name}."
         )
     check_writable(out, force=force)
-    source, layout = _open(file, text, columns)
-    with notes() as found, progress(f"fitting on {file.name}") as told:
+    forecasts = _open(file, text, columns)
+    layout = forecasts.layout
+    with notes() as found, progress(f"fitting on {file.name}") as report_progress:
         chosen = _recalibrator(method, layout.group)
-        recalibrator = fit_source(source, layout, chosen, max_knots=max_knots, progress=told)
-        few = supported(recalibrator, source.rows)
+        recalibrator = files.fit(forecasts, chosen, max_knots=max_knots, progress=report_progress)
+        few = supported(recalibrator, forecasts.source.rows)
         if few is not None:
             warn(few)
     try:
@@ -128,7 +128,7 @@ def fit(
         )
     except OSError as error:
         raise cannot_write(out, error) from None
-    rows = source.rows
+    rows = forecasts.source.rows
     off = recalibrator.compression_error_
     groups = recalibrator.groups_
     best = None if recalibrator.best_ is recalibrator else repr(recalibrator.best_)
@@ -151,16 +151,16 @@ def fit(
         what += f", {count(len(groups), 'group')}"
     bound = f", rank error below {off:.2g}" if off else ""
     print(f"{out}: {what}, {count(_scores(recalibrator), 'score')}{bound}")
-    tell_notes(found)
+    print_notes(found)
 
 
 def apply(
     map_file: Path,
     file: Path,
     out: Path,
-    asked: Asked,
+    output: Output,
     columns: Columns,
-    text: Text,
+    text: TextFormat,
     force: bool,
     json: bool,
 ) -> None:
@@ -170,34 +170,31 @@ def apply(
             f"{file} looks like a map and {map_file} like forecasts; expected the map first: "
             f"trueline apply {file} {map_file} -o {out}."
         )
-    coverage = [_share(c) for c in asked.coverage]
-    quantiles = _levels(asked.quantiles)
-    if is_file(file):
-        known_ending(out, writing=True)
-        check_writable(out, force=force)
+    coverage = [_share(c) for c in output.coverage]
+    quantiles = _levels(output.quantiles)
     recalibrator = _load(map_file)
-    source, layout = _open(file, text, columns, y=False)
-    _refuse_groups(recalibrator, layout, map_file)
-    with notes() as found, progress(f"recalibrating {file.name}") as told:
-        rows = apply_source(
+    forecasts = _open(file, text, columns, y=False)
+    layout = forecasts.layout
+    if layout.group is not None and not recalibrator.needs_groups:
+        raise FileError(f"{map_file} was fitted without groups. Leave out --group.")
+    with notes() as found, progress(f"recalibrating {file.name}") as report_progress:
+        rows = files.apply(
             recalibrator,
-            source,
-            layout,
+            forecasts,
             out,
-            map_name=map_file,
             coverage=coverage,
             quantiles=quantiles,
-            moments=asked.moments,
-            prefix=asked.prefix,
+            moments=output.moments,
+            prefix=output.prefix,
             force=force,
-            progress=told,
+            progress=report_progress,
         )
     if json:
         document = _about(file, rows, layout) | {"map": str(map_file), "out": str(out)}
         print(as_json(document | {"notes": found}))
         return
     print(f"{out}: {count(rows, 'row')} of {file}, {layout.describe()}, recalibrated by {map_file}")
-    tell_notes(found)
+    print_notes(found)
 
 
 def report(
@@ -206,7 +203,7 @@ def report(
     page: Page,
     method: str | None,
     columns: Columns,
-    text: Text,
+    text: TextFormat,
     force: bool,
     json: bool,
 ) -> None:
@@ -222,16 +219,18 @@ def report(
     share = _share(page.coverage)
     check_writable(out, force=force)
     recalibrator = None if map_file is None else _load(map_file)
-    source, layout = _open(file, text, columns)
+    forecasts = _open(file, text, columns)
+    layout = forecasts.layout
     with notes() as found:
-        with progress(f"reading {file.name}") as told:
-            sample = sample_source(source, layout, random_state=page.random_state, progress=told)
+        with progress(f"reading {file.name}") as report_progress:
+            sample = sample_rows(
+                forecasts, random_state=page.random_state, progress=report_progress
+            )
         if recalibrator is None:
             compared = _half_and_half(file, sample, method or "isotonic", layout, page.random_state)
         else:
-            transform = Transformer(recalibrator, layout, source, map_file)
-            compared = _with_map(sample, transform)
-            _warn_if_the_same_rows(recalibrator, source)
+            compared = _with_map(sample, recalibrator)
+            _warn_if_the_same_rows(recalibrator, forecasts)
         _warn_if_not_given(file, layout, share)
         _write_page(file, sample, compared, layout, page._replace(coverage=share))
     if json:
@@ -249,11 +248,11 @@ def report(
     if recalibrator is None:
         print(f"a random {compared.n_fit:,} fitted a map, the other {len(compared.y):,} judge it")
     print(f"the page is {out}")
-    tell_notes(found)
+    print_notes(found)
 
 
 class _Compared(NamedTuple):
-    """Rows with their forecasts before and after, and how many rows the map was fitted on."""
+    """Rows with their forecasts before and after, and the number of rows that fitted the map."""
 
     y: Any
     before: Any
@@ -269,8 +268,8 @@ def _half_and_half(
 ) -> _Compared:
     """Fit a map on a random half and judge it on the other.
 
-    Not the other way round as well: the misses of two maps, each judged on the other's rows,
-    cancel, and their joint calibration error comes out far below what either has.
+    The halves do not also change roles: the errors of two maps that are each judged on the rows
+    of the other cancel, and their joint calibration error is far below that of either.
     """
     n = len(sample.y)
     if n < _FEWEST_ROWS:
@@ -302,19 +301,16 @@ def _half_and_half(
     )
 
 
-def _with_map(sample: Sample, transform: Transformer) -> _Compared:
+def _with_map(sample: Sample, recalibrator: Recalibrator) -> _Compared:
     """Judge a map on all rows."""
-    groups = None if sample.groups is None else pyarrow().array(sample.groups)
-    after = transform(sample.dist, groups)
-    transform.finish()
     return _Compared(
         sample.y,
         sample.dist,
-        after,
+        sample.transform(recalibrator),
         sample.weight,
         sample.groups,
         sample.features,
-        round(transform.n_fit()),
+        round(recalibrator.n_fit()),
     )
 
 
@@ -345,18 +341,17 @@ def _write_page(
         raise cannot_write(page.out, error) from None
 
 
-def _open(file: Path, text: Text, columns: Columns, *, y: bool = True) -> tuple[Source, Layout]:
+def _open(file: Path, text: TextFormat, columns: Columns, *, y: bool = True) -> Forecasts:
     separator = text.separator
     if separator is not None:
         separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
         if len(separator) != 1:
             raise FileError(f"--separator is {separator!r}; expected one character, or tab.")
-    source = open_source(file, separator, text.decimal)
-    return source, find_in(source, columns, y=y)
+    return open_forecasts(file, columns, separator=separator, decimal=text.decimal, y=y)
 
 
 def _load(map_file: Path) -> Recalibrator:
-    """Read a map, and say what is wrong with one that is none."""
+    """Read a map; raise a FileError if it cannot be read."""
     if map_file.is_dir():
         raise FileError(f"{map_file} is a folder; expected a map that trueline fit wrote.")
     try:
@@ -373,22 +368,18 @@ def _load(map_file: Path) -> Recalibrator:
 
 
 def _recalibrator(method: str, group: str | None) -> Recalibrator:
-    """Make a recalibrator from its name; with groups it is one a group."""
+    """Make a recalibrator from its name; with groups it has one map per group."""
     made = BY_NAME[method]()
     if group is not None and made.learns_from_scores and not made.needs_groups:
         return Grouped(None if method == "isotonic" else made)
     if group is None and made.needs_groups:
-        raise FileError("--method grouped fits one map a group. Name their column with --group.")
+        raise FileError("--method grouped fits one map per group. Name their column with --group.")
     return made
 
 
-def _refuse_groups(recalibrator: Recalibrator, layout: Layout, map_file: Path) -> None:
-    if layout.group is not None and not recalibrator.needs_groups:
-        raise FileError(f"{map_file} was fitted without groups. Leave out --group.")
-
-
-def _warn_if_the_same_rows(recalibrator: Recalibrator | None, source: Source) -> None:
-    """Rows that a map was fitted on say nothing of how it does on others."""
+def _warn_if_the_same_rows(recalibrator: Recalibrator | None, forecasts: Forecasts) -> None:
+    """Warn if the map may have been fitted on the rows that it is judged on."""
+    source = forecasts.source
     if recalibrator is None or not recalibrator.is_exportable:
         return
     if recalibrator.n_fit() == source.rows:
@@ -399,7 +390,7 @@ def _warn_if_the_same_rows(recalibrator: Recalibrator | None, source: Source) ->
 
 
 def _warn_if_not_given(file: Path, layout: Layout, coverage: float) -> None:
-    """What is read between or beyond the levels of a file is not what it says."""
+    """Warn if the ends of the interval are interpolated or extrapolated from the levels."""
     if not layout.levels:
         return
     tail = 0.5 * (1.0 - coverage)
@@ -415,7 +406,7 @@ def _warn_if_not_given(file: Path, layout: Layout, coverage: float) -> None:
     how = "between" if inside else "beyond"
     warn(
         f"{file} gives {given}; the ends of a {percent(coverage)} interval are read {how} them, so "
-        f"what is said of it is not what the forecaster said."
+        f"they are not those of the forecaster."
     )
 
 
@@ -445,12 +436,12 @@ def _levels(given: list[str]) -> list[float]:
 
 
 def _scores(recalibrator: Recalibrator) -> int:
-    """Number of scores that a map has of all rows; those of groups are the same once more."""
+    """Return the number of scores of a map; groups share them."""
     return len(recalibrator.scores_.values) if recalibrator.is_exportable else 0
 
 
 def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:
-    """What a machine should know of the input."""
+    """Describe the input for the output in JSON."""
     return {
         "file": str(file),
         "rows": rows,

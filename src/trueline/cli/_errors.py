@@ -115,7 +115,7 @@ def notes() -> Iterator[list[str]]:
     found += dict.fromkeys(message(warning.message) for warning in caught)
 
 
-def tell_notes(found: list[str]) -> None:
+def print_notes(found: list[str]) -> None:
     """Print notes beside the results."""
     for note in found:
         print(f"note: {note}", file=sys.stderr)

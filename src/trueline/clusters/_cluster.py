@@ -1,8 +1,8 @@
-"""What Dask and Spark share: a partition comes to a few bytes, and those merge.
+"""Work that Dask and Spark share: each partition is reduced to a state of a few bytes, and merged.
 
-Work on a partition is a function of its rows alone, so a worker that dies and is replaced changes
-nothing. What is wrong with the rows is part of what it returns: raised, it would be tried again
-elsewhere, and come back as a page of traceback.
+The state of a partition is a function of its rows alone, so a worker that dies and is replaced
+changes nothing. A fault in the rows is part of the result, because an exception would be retried on
+other workers and come back as a long traceback.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from trueline._files import FileError
 from trueline._load import load
 from trueline._messages import listed, reason
 from trueline._validation import CalibrationWarning, UnknownGroupsWarning
 from trueline._warnings import each_warning_once, warn
-from trueline.files._apply import AddedColumns
-from trueline.files._chunks import conclude, no_weight, read_chunks
-from trueline.files._columns import Columns, Layout, check_columns
-from trueline.files._fit import check_recalibrator
-from trueline.files._groups import MOST_GROUPS, GroupCodes
-from trueline.files._source import File
-from trueline.files._transform import Transformer
-from trueline.recalibration import Grouped, Isotonic, Key, Recalibrator
+from trueline.files import (
+    AddedColumns,
+    Columns,
+    File,
+    FileError,
+    Forecasts,
+    GroupCodes,
+    Layout,
+    Transformer,
+)
+from trueline.recalibration import Key, Recalibrator
 from trueline.recalibration._common import warn_if_weak
 
-#: States that are merged at a time.
+#: Number of states that are merged at a time.
 FAN = 16
-#: Our own states may be larger than files from elsewhere.
+#: States of workers are trusted, so they may be larger than files from elsewhere.
 MOST_BYTES = 1 << 40
-# Warnings of partitions that are told; more would say no more.
-_MOST_TOLD = 5
-# Python records warnings for all threads of a process at once.
+# Number of warnings of partitions that are shown.
+_MOST_NOTES = 5
+# Python records the warnings of all threads of a process together.
 _LOCK = threading.Lock()
 
 FRAME = "the frame"
@@ -50,12 +52,12 @@ class Partition(File):
     Parameters
     ----------
     name : str
-        What to call it in a message.
+        Its name in messages.
     batches : iterable of pyarrow.RecordBatch
     number : int
-        Its place among the partitions.
+        Its position among the partitions.
     label : callable, optional
-        Says what a row is called, beside its number.
+        Returns a name of a row, beside its number.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Partition(File):
         number: int = 0,
         label: Callable[[int], str] | None = None,
     ) -> None:
-        super().__init__(Path(name))  # it stands where the name of a file does
+        super().__init__(Path(name))
         self.number = number
         self._rest = (batch for batch in batches if batch.num_rows)
         self._label = label
@@ -103,59 +105,59 @@ class Partition(File):
 
 @dataclass(frozen=True)
 class Part:
-    """What one partition or several come to.
+    """The result of one partition or several.
 
     Attributes
     ----------
     state : bytes
-        Empty where no row counts.
+        Empty if no row has a weight.
     rows, crossing : int
-        Rows, and those of them whose quantiles cross.
-    told : tuple of str
+        Number of rows, and of rows whose quantiles cross.
+    notes : tuple of str
         Warnings.
     fault : str or None
-        What is wrong with the rows.
+        The first error in the rows.
     """
 
     state: bytes = b""
     rows: int = 0
     crossing: int = 0
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     fault: str | None = None
 
 
-# Of a partition, and of what all partitions share: the state, and what to warn of.
+# Takes a partition, and values that all partitions share; returns the state and warnings.
 Work = Callable[..., tuple[bytes, list[str]]]
 Merge = Callable[[Sequence[bytes]], bytes]
 
 
 def part_of(source: Partition, work: Work, *shared: Any) -> Part:
-    """Work on a partition, and put what is to be said of its rows into the result."""
+    """Work on a partition; errors in its rows become part of the result."""
     try:
         if source.empty:
             return Part()
-        state, told = work(source, *shared)
+        state, notes = work(source, *shared)
     except FileError as error:
         return Part(fault=str(error))
     except (TypeError, ValueError) as error:
         return Part(fault=f"{source.path}: {error}")
-    return Part(state, source.rows, source.crossing, tuple(told))
+    return Part(state, source.rows, source.crossing, tuple(notes))
 
 
 @contextmanager
-def warnings_in(told: list[str]) -> Iterator[None]:
-    """Put each different warning into a list; other partitions of the process wait so long."""
+def warnings_in(notes: list[str]) -> Iterator[None]:
+    """Put each different warning into a list; other partitions of this process wait meanwhile."""
     with _LOCK, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CalibrationWarning)
         # Every chunk repeats this warning; the unknown groups are named at the end.
         warnings.simplefilter("ignore", UnknownGroupsWarning)
         yield
     ours = (str(w.message) for w in caught if issubclass(w.category, CalibrationWarning))
-    told += list(dict.fromkeys(ours))[:_MOST_TOLD]
+    notes += list(dict.fromkeys(ours))[:_MOST_NOTES]
 
 
 def merge_parts(parts: Sequence[Part], merge: Merge) -> Part:
-    """Join parts, in the order given; the first fault stands for all."""
+    """Merge parts, in the order given; the first fault stands for all."""
     faults = [part for part in parts if part.fault is not None]
     if faults:
         return faults[0]
@@ -164,29 +166,34 @@ def merge_parts(parts: Sequence[Part], merge: Merge) -> Part:
         state = merge(states) if len(states) > 1 else b"".join(states)
     except (TypeError, ValueError) as error:
         return Part(fault=str(error))
-    told = dict.fromkeys(text for part in parts for text in part.told)
+    notes = dict.fromkeys(text for part in parts for text in part.notes)
     return Part(
         state,
         sum(part.rows for part in parts),
         sum(part.crossing for part in parts),
-        tuple(told)[:_MOST_TOLD],
+        tuple(notes)[:_MOST_NOTES],
     )
 
 
 def settle(part: Part, layout: Layout) -> None:
-    """Raise what is wrong with the rows, and warn of what should be known of them."""
+    """Raise the fault of the rows if there is one, and show their warnings."""
     if part.fault is not None:
         raise FileError(part.fault)
     if not part.rows:
         raise FileError(f"{FRAME} has no rows; expected rows.")
-    frame = Partition(FRAME)
+    frame = whole_frame(layout)
     if not part.state:
-        raise no_weight(frame, layout)
-    frame.rows, frame.crossing = part.rows, part.crossing
+        raise frame.no_weight()
+    frame.source.rows, frame.source.crossing = part.rows, part.crossing
     with each_warning_once():
-        conclude(frame, layout)
-        for text in part.told:
+        frame.conclude()
+        for text in part.notes:
             warn(text)
+
+
+def whole_frame(layout: Layout) -> Forecasts:
+    """Return the frame as it is called in messages, without rows."""
+    return Forecasts(Partition(FRAME), layout)
 
 
 def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> Layout:
@@ -202,7 +209,7 @@ def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> La
         raise FileError(
             f"{FRAME} has two columns named {twice[0]!r}; expected every name once. Rename one."
         )
-    return check_columns(columns).find(names, file=FRAME, y=y)
+    return Columns.given(columns).find(names, file=FRAME, y=y)
 
 
 # ---- fit ---------------------------------------------------------------------------------
@@ -210,33 +217,28 @@ def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> La
 
 def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Recalibrator:
     """Return the recalibrator to fit, unfitted and checked."""
-    if recalibrator is None:
-        recalibrator = Isotonic() if layout.group is None else Grouped()
-    checked = check_recalibrator(recalibrator, layout)
+    checked = layout.learner(recalibrator)
     checked._check_params()
     return checked._unfitted_copy()
 
 
 def fit_rows(source: Partition, *, layout: Layout) -> tuple[bytes, list[str]]:
-    """Scores of a partition; there is nothing to warn of."""
-    # Every map is learned from the scores alone, so those of any map will do.
-    scores: Recalibrator = Isotonic() if layout.group is None else Grouped()
-    names = GroupCodes()
-    for chunk in read_chunks(source, layout):
-        codes = None
-        if chunk.groups is not None:
-            codes = names.encode(chunk.groups, f"{source.path}, column {layout.group!r}")
+    """Return the scores of a partition, without warnings."""
+    # Every map is learned from the scores alone, so the scores of the default map are enough.
+    scores = layout.learner(None)
+    forecasts = Forecasts(source, layout)
+    for chunk in forecasts.chunks():
         if chunk.weight is None or chunk.weight.max() > 0:
-            scores.partial_fit(chunk.y, chunk.dist, chunk.weight, codes)
+            scores.partial_fit(chunk.y, chunk.dist, chunk.weight, chunk.groups)
     if not scores._is_fitted():
         return b"", []
-    if scores.needs_groups:
-        scores = scores.rename_groups(dict(enumerate(names.names)))
+    if forecasts.groups is not None:
+        scores = scores.rename_groups(dict(enumerate(forecasts.groups.names)))
     return scores.to_bytes(), []
 
 
 def pool(states: Sequence[bytes]) -> bytes:
-    """Join the scores of several partitions."""
+    """Merge the scores of several partitions."""
     made = reduce(_pooled, (load(state, max_bytes=MOST_BYTES) for state in states))
     return made.to_bytes()
 
@@ -247,17 +249,13 @@ def _pooled(first: Recalibrator, second: Recalibrator) -> Recalibrator:
 
 
 def check_groups(names: Collection[Key]) -> None:
-    """Raise unless the groups of several partitions go together."""
+    """Raise unless the groups of several partitions can be merged."""
     if len({isinstance(name, str) for name in names}) > 1:
         raise FileError(
             "the groups are text in some partitions and numbers in others; expected one or the "
             "other. Convert that column first."
         )
-    if len(names) > MOST_GROUPS:
-        raise FileError(
-            f"{FRAME} holds more than {MOST_GROUPS:,} groups; expected fewer. Is their column a "
-            f"name of each row rather than of a group?"
-        )
+    GroupCodes(where=FRAME).add(list(names))  # raises if there are too many
 
 
 def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
@@ -266,7 +264,7 @@ def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrat
     state = load(part.state, max_bytes=MOST_BYTES)
     recalibrator._learn(state.scores_, state._group_scores)
     scores = recalibrator.scores_
-    if not scores.rounded:  # rounding ties scores that differ
+    if not scores.rounded:  # rounding makes scores equal that differ
         warn_if_weak(scores, part.rows if layout.weight is None else len(scores.values))
     return recalibrator
 
@@ -276,14 +274,7 @@ def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrat
 
 @dataclass(frozen=True)
 class Applying:
-    """How to add columns to partitions: checked, and small enough to be sent around.
-
-    Attributes
-    ----------
-    layout : Layout
-    added : AddedColumns
-        The columns.
-    """
+    """How to add columns to partitions: checked, and small enough to be sent to workers."""
 
     layout: Layout
     added: AddedColumns
@@ -292,23 +283,25 @@ class Applying:
         """Yield the chunks of a partition, with the new columns at their end."""
         if source.empty:
             return
-        transform = Transformer(loaded(state), self.layout, source, "the map")
-        for chunk in read_chunks(source, self.layout, whole=whole):
-            yield self.added.to(chunk.table, transform(chunk.dist, chunk.groups))
-        transform.finish(among=False)
+        forecasts = Forecasts(source, self.layout)
+        transform = Transformer(loaded(state), forecasts)
+        for chunk in forecasts.chunks(whole=whole):
+            dist = transform(chunk.dist, chunk.groups, forecasts.groups)
+            yield self.added.to(chunk.table, dist)
+        transform.finish(count=False)
         if source.crossing:
-            conclude(source, self.layout)
+            forecasts.conclude()
 
 
 def to_apply(
     recalibrator: Recalibrator, columns: Columns | None, names: Sequence[Any], added: AddedColumns
 ) -> tuple[bytes, Applying]:
-    """Return the map as bytes, and how to apply it; all checked."""
+    """Return the map as bytes, and how to apply it, both checked."""
     layout = find(columns, names, y=False)
-    frame = Partition(FRAME)
-    frame.names = tuple(names)
-    added.check(frame)
-    Transformer(recalibrator, layout, frame, "the map")
+    frame = whole_frame(layout)
+    frame.source.names = tuple(names)
+    added.check(frame.source)
+    Transformer(recalibrator, frame)
     if layout.doubt:
         warnings.warn(CalibrationWarning(*layout.doubt), stacklevel=3)
     return map_bytes(recalibrator), Applying(replace(layout, doubt=()), added)
@@ -321,13 +314,13 @@ def map_bytes(recalibrator: Recalibrator) -> bytes:
         load(state, max_bytes=MOST_BYTES)
     except (NotImplementedError, ValueError):
         raise FileError(
-            f"{recalibrator!r} cannot be sent to workers: only trueline's own maps can be read "
-            f"there. Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
+            f"{recalibrator!r} cannot be sent to workers, which can read only trueline's own maps."
+            f" Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
         ) from None
     return state
 
 
 @lru_cache(maxsize=4)
 def loaded(state: bytes) -> Recalibrator:
-    """A worker reads the map once, not once a partition."""
+    """Return the map; a worker reads it once, not once per partition."""
     return load(state, max_bytes=MOST_BYTES)

@@ -1,4 +1,4 @@
-"""Evaluations of partitions as bytes that merge."""
+"""Evaluate partitions; their evaluations travel as bytes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from trueline._validation import level
 from trueline.clusters._cluster import (
-    FRAME,
     MOST_BYTES,
     Part,
     Partition,
@@ -18,11 +17,9 @@ from trueline.clusters._cluster import (
     loaded,
     settle,
     warnings_in,
+    whole_frame,
 )
-from trueline.files._chunks import no_weight, read_chunks
-from trueline.files._columns import Layout
-from trueline.files._groups import GroupCodes
-from trueline.files._transform import Transformer
+from trueline.files import Forecasts, Layout, Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Recalibrator
 from trueline.recalibration._binary import decode, encode
@@ -31,15 +28,15 @@ from trueline.recalibration._binary import decode, encode
 _ROWS = 1 << 16
 
 
-class Judge:
-    """How to evaluate partitions: checked, and small enough to be sent around.
+class PartitionEvaluator:
+    """How to evaluate partitions: checked, and small enough to be sent to workers.
 
     Parameters
     ----------
     layout : Layout
     coverage : float
     random_state : int
-        For forecasts with steps; every partition draws numbers of its own.
+        Seed for forecasts with steps; every partition draws numbers of its own.
     """
 
     def __init__(self, layout: Layout, coverage: float, random_state: int) -> None:
@@ -55,23 +52,21 @@ class Judge:
     def rows(self, source: Partition, state: bytes) -> tuple[bytes, list[str]]:
         """Evaluate a partition, with the map if there is one."""
         rng = np.random.default_rng([self.random_state, source.number])
-        transform = None
-        if state:
-            transform = Transformer(loaded(state), self.layout, source, "the map")
-        group, names = self.layout.group, GroupCodes()
-        evaluation = EvaluationAccumulator(self.coverage, grouped=group is not None)
-        told: list[str] = []
-        with warnings_in(told):
-            for chunk in read_chunks(source, self.layout):
-                dist = chunk.dist if transform is None else transform(chunk.dist, chunk.groups)
-                codes = None
-                if group is not None:
-                    codes = names.encode(chunk.groups, f"{source.path}, column {group!r}")
-                evaluation.add(chunk.y, dist, chunk.weight, rng, codes, names.names)
-        return _written(evaluation), told
+        forecasts = Forecasts(source, self.layout)
+        transform = Transformer(loaded(state), forecasts) if state else None
+        evaluation = EvaluationAccumulator(self.coverage, grouped=forecasts.groups is not None)
+        notes: list[str] = []
+        with warnings_in(notes):
+            for chunk in forecasts.chunks():
+                dist, groups = chunk.dist, forecasts.groups
+                if transform is not None:
+                    dist = transform(dist, chunk.groups, groups)
+                names = [] if groups is None else groups.names
+                evaluation.add(chunk.y, dist, chunk.weight, rng, chunk.groups, names)
+        return _written(evaluation), notes
 
     def merge(self, states: Sequence[bytes]) -> bytes:
-        """Join the evaluations of several partitions."""
+        """Merge the evaluations of several partitions."""
         evaluation = reduce(EvaluationAccumulator.merge, map(self._read, states))
         check_groups(evaluation.group_names)
         return _written(evaluation)
@@ -84,12 +79,12 @@ class Judge:
         evaluation = self._read(part.state)
         transform = None
         if recalibrator is not None:
-            transform = Transformer(recalibrator, layout, Partition(FRAME), "the map")
+            transform = Transformer(recalibrator, whole_frame(layout))
             transform.meet(evaluation.group_names)
             transform.finish()
         found = evaluation.finish(None if transform is None else transform.n_fit)
         if found is None:
-            raise no_weight(Partition(FRAME), layout)
+            raise whole_frame(layout).no_weight()
         return found
 
     def _read(self, data: bytes) -> EvaluationAccumulator:

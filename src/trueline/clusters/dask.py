@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 
 from trueline._arrow import pyarrow, to_numpy
-from trueline._files import FileError
 from trueline._messages import MissingPackageError, reason
 from trueline._validation import CalibrationWarning
 from trueline.clusters._cluster import (
@@ -51,11 +50,10 @@ from trueline.clusters._cluster import (
     to_apply,
     to_fit,
     warnings_in,
+    whole_frame,
 )
-from trueline.clusters._judged import Judge
-from trueline.files._apply import AddedColumns
-from trueline.files._columns import Columns
-from trueline.files._transform import Transformer
+from trueline.clusters._judged import PartitionEvaluator
+from trueline.files import AddedColumns, Columns, FileError, Transformer
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
@@ -211,14 +209,14 @@ def evaluate(
     0.590806
     """
     layout = find(columns, _names(frame))
-    judge = Judge(layout, coverage, random_state)
+    evaluator = PartitionEvaluator(layout, coverage, random_state)
     state = b""
     if recalibrator is not None:
-        Transformer(recalibrator, layout, Partition(FRAME), "the map")
+        Transformer(recalibrator, whole_frame(layout))
         state = map_bytes(recalibrator)
     shared = _dask().delayed(state, pure=True)
-    part = _reduce(frame, layout.used, judge.rows, judge.merge, shared)
-    return judge.finish(part, layout, recalibrator)
+    part = _reduce(frame, layout.used, evaluator.rows, evaluator.merge, shared)
+    return evaluator.finish(part, layout, recalibrator)
 
 
 def _dask() -> Any:
@@ -267,7 +265,7 @@ def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: 
 
 
 def _only(rows: Any, used: Sequence[str]) -> Any:
-    """The columns that are used; what a partition lacks is told with its number."""
+    """The columns that are used; what a partition lacks is notes with its number."""
     return rows[[name for name in used if name in rows.columns]]
 
 
@@ -290,10 +288,10 @@ def _with_columns(rows: Any, state: bytes, applying: Applying) -> Any:
     names, used = applying.added.names, applying.layout.used
     start = f"the partition from index {rows.index[0]} on" if len(rows) else FRAME
     source = Partition(start, _batches(_only(rows, used)), label=_label(rows))
-    told: list[str] = []
-    with warnings_in(told):
+    notes: list[str] = []
+    with warnings_in(notes):
         tables = [table.select(names) for table in applying.tables(state, source, whole=False)]
-    for text in told:
+    for text in notes:
         _tell(text)
     parts = {name: [to_numpy(table[name]) for table in tables] for name in names}
     return rows.assign(

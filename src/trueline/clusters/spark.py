@@ -23,7 +23,6 @@ from trueline._messages import MissingPackageError
 from trueline._warnings import each_warning_once
 from trueline.clusters._cluster import (
     FAN,
-    FRAME,
     Applying,
     Merge,
     Part,
@@ -38,11 +37,10 @@ from trueline.clusters._cluster import (
     pool,
     to_apply,
     to_fit,
+    whole_frame,
 )
-from trueline.clusters._judged import Judge
-from trueline.files._apply import AddedColumns
-from trueline.files._columns import Columns
-from trueline.files._transform import Transformer
+from trueline.clusters._judged import PartitionEvaluator
+from trueline.files import AddedColumns, Columns, Transformer
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
@@ -51,7 +49,7 @@ __all__ = ["evaluate", "fit", "transform"]
 # Times that states are merged by 16 before the rest comes to the driver: of 65,536 partitions
 # come 256 states.
 _ROUNDS = 2
-_SCHEMA = "number int, state binary, rows long, crossing long, told array<string>, fault string"
+_SCHEMA = "number int, state binary, rows long, crossing long, notes array<string>, fault string"
 
 
 def fit(
@@ -201,13 +199,13 @@ def evaluate(
     0.590806
     """
     layout = find(columns, _names(frame))
-    judge = Judge(layout, coverage, random_state)
+    evaluator = PartitionEvaluator(layout, coverage, random_state)
     state = b""
     if recalibrator is not None:
-        Transformer(recalibrator, layout, Partition(FRAME), "the map")
+        Transformer(recalibrator, whole_frame(layout))
         state = map_bytes(recalibrator)
-    part = _reduce(frame, layout.used, judge.rows, judge.merge, _shared(frame, state))
-    return judge.finish(part, layout, recalibrator)
+    part = _reduce(frame, layout.used, evaluator.rows, evaluator.merge, _shared(frame, state))
+    return evaluator.finish(part, layout, recalibrator)
 
 
 def _names(frame: Any) -> list[str]:
@@ -302,7 +300,7 @@ def _sorted(rows: Iterable[dict[str, Any]]) -> list[Part]:
     """Parts in the order of their partitions, so that sums are the same each time."""
     ordered = sorted(rows, key=lambda row: row["number"])
     return [
-        Part(bytes(row["state"]), row["rows"], row["crossing"], tuple(row["told"]), row["fault"])
+        Part(bytes(row["state"]), row["rows"], row["crossing"], tuple(row["notes"]), row["fault"])
         for row in ordered
     ]
 
@@ -315,10 +313,10 @@ def _batch(number: int, part: Part) -> Any:
         pa.array([part.state], pa.binary()),
         pa.array([part.rows], pa.int64()),
         pa.array([part.crossing], pa.int64()),
-        pa.array([list(part.told)], pa.list_(pa.string())),
+        pa.array([list(part.notes)], pa.list_(pa.string())),
         pa.array([part.fault], pa.string()),
     ]
-    names = ["number", "state", "rows", "crossing", "told", "fault"]
+    names = ["number", "state", "rows", "crossing", "notes", "fault"]
     return pa.record_batch(columns, names=names)
 
 

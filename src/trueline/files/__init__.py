@@ -4,18 +4,32 @@ Files are read in chunks, so that memory does not grow with their size.
 """
 
 from trueline._files import FileError
-from trueline.files._apply import apply
-from trueline.files._columns import Columns
+from trueline.files._apply import AddedColumns, apply
+from trueline.files._columns import Columns, Layout
 from trueline.files._evaluate import evaluate
 from trueline.files._fit import fit
+from trueline.files._forecasts import Forecasts, open_forecasts
+from trueline.files._groups import GroupCodes
+from trueline.files._sample import Sample, sample_rows
+from trueline.files._source import File
+from trueline.files._transform import Transformer
 from trueline.metrics import FileEvaluation, GroupEvaluation
 
 __all__ = [
+    "AddedColumns",
     "Columns",
+    "File",
     "FileError",
     "FileEvaluation",
+    "Forecasts",
+    "GroupCodes",
     "GroupEvaluation",
+    "Layout",
+    "Sample",
+    "Transformer",
     "apply",
     "evaluate",
     "fit",
+    "open_forecasts",
+    "sample_rows",
 ]

@@ -15,9 +15,10 @@ from trueline._messages import Option
 from trueline._validation import FloatArray, levels as check_levels
 from trueline._warnings import each_warning_once
 from trueline.distributions import Distribution
-from trueline.files._chunks import Progress, conclude, read_chunks
-from trueline.files._columns import Columns, Layout, check_columns, find_in
-from trueline.files._folder import Folder, Paths, open_source
+from trueline.files._chunks import Progress
+from trueline.files._columns import Columns, Layout
+from trueline.files._folder import Folder, Paths
+from trueline.files._forecasts import Forecasts, open_forecasts
 from trueline.files._jobs import check_jobs, work_on
 from trueline.files._sink import open_sink, whole_folder
 from trueline.files._source import SEPARATORS, File, Source, known_ending, no_rows
@@ -28,7 +29,7 @@ from trueline.recalibration import Recalibrator
 
 def apply(
     recalibrator: Recalibrator,
-    path: Paths,
+    path: Paths | Forecasts,
     out: str | os.PathLike[str],
     *,
     columns: Columns | None = None,
@@ -44,45 +45,44 @@ def apply(
 ) -> int:
     r"""Write the rows of a file with recalibrated intervals or quantiles beside them.
 
-    Of a folder each file is written, under its name, to a folder; one without rows is written
-    without rows. Memory is constant. The output
-    has the columns of the input, as they are, and behind them ``lower_0.9`` and ``upper_0.9`` for
-    each coverage, ``q0.05`` for each quantile, and ``recalibrated_mean`` and ``recalibrated_std``
-    if asked for. It appears whole or not at all. The values are those of
-    ``recalibrator.transform`` on the same rows, to the last bit. From text to Parquet or Arrow,
-    columns become whole numbers, numbers or text, as they fit.
+    If the source is a folder, each file is written under the same name to the target folder; an
+    empty file gives an empty file. Memory is constant. The output has the columns of the input,
+    unchanged, followed by ``lower_0.9`` and ``upper_0.9`` for each coverage, ``q0.05`` for each
+    quantile, and ``recalibrated_mean`` and ``recalibrated_std`` on request. It appears whole or
+    not at all. The values are those of ``recalibrator.transform`` on the same rows, to the last
+    bit. If text is written as Parquet or Arrow, columns become integers, numbers or text.
 
     Parameters
     ----------
     recalibrator : Recalibrator
-        A fitted one.
+        A fitted recalibrator.
     path : path or sequence of paths
-        What to read: ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; a folder of such
-        files, a pattern such as ``"2024-*.parquet"``, or several of these.
+        See `trueline.files.fit`.
     out : path
-        The file to write, or the folder where several files are read: not one that holds what is
-        read, nor one in it.
+        The file to write, or the folder if several files are read. It must neither contain what
+        is read nor lie in it.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions. Outcomes are not needed.
+        Names of columns that do not follow the conventions. Outcomes are not needed.
     separator : str, optional
-        Between the columns of a text file that is read.
+        The character between the columns of a text file that is read.
     decimal : {".", ","}, optional
-        Before the decimals of its numbers; by default a point.
+        The decimal character of a text file that is read; by default a point.
     coverage : float or sequence of float, optional
-        Probabilities of central intervals; 0.9 where neither quantiles nor moments are asked for.
+        Probabilities of central intervals; 0.9 if there are neither quantiles nor moments.
     quantiles : float or sequence of float, optional
-        Levels.
+        Levels of quantiles.
     moments : bool, default False
         Whether to write the recalibrated mean and standard deviation.
     prefix : str, default ""
-        What the names of the new columns start with.
+        Start of the names of the new columns.
     force : bool, default False
-        Whether to replace a file that is there. A folder is replaced if it holds nothing but files
-        that are written anew, as after an earlier call; other files are never deleted.
+        Whether to replace an existing file. A folder is replaced only if all of its files are
+        written anew, as after an earlier call; other files are never deleted.
     n_jobs : int, optional
-        Threads that write the files of a folder; by default one a core, but two at most.
+        Number of threads that write the files of a folder; by default one per core, but at most
+        two.
     progress : callable, optional
-        Is told the rows so far and the share of them all.
+        Called with the number of rows done and their share of the total.
 
     Returns
     -------
@@ -105,51 +105,19 @@ def apply(
     b,20,2,20
     <BLANKLINE>
     """
-    source = open_source(path, separator, decimal)
-    layout = find_in(source, check_columns(columns), y=False)
-    return apply_source(
-        recalibrator,
-        source,
-        layout,
-        out,
-        coverage=coverage,
-        quantiles=quantiles,
-        moments=moments,
-        prefix=prefix,
-        force=force,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-
-
-def apply_source(
-    recalibrator: Recalibrator,
-    source: Source,
-    layout: Layout,
-    out: str | os.PathLike[str],
-    *,
-    map_name: object = "the map",
-    coverage: float | Sequence[float] = (),
-    quantiles: float | Sequence[float] = (),
-    moments: bool = False,
-    prefix: str = "",
-    force: bool = False,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> int:
-    """Apply a map to an open file; see `trueline.files.apply`."""
     jobs = check_jobs(n_jobs)
+    forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal, y=False)
+    source = forecasts.source
     added = AddedColumns(coverage, quantiles, moments, prefix)
     for file in _all_files(source):
         added.check(file)
-    writer = _Writer(layout, Transformer(recalibrator, layout, source, map_name), added)
+    writer = _Writer(forecasts.layout, Transformer(recalibrator, forecasts), added)
     with each_warning_once():
         if isinstance(source, Folder):
-            parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
-            source.count(source.files)
+            files, parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
         else:
-            parts = [writer.write(source, Path(out), progress, force=force)]
-        conclude(source, layout)
+            files, parts = [], [writer.write(forecasts, Path(out), progress, force=force)]
+        forecasts.conclude(files)
         writer.transform.finish(parts)
     return source.rows
 
@@ -169,7 +137,7 @@ class _Writer:
 
     def write(
         self,
-        source: Source,
+        forecasts: Forecasts,
         path: Path,
         progress: Progress | None,
         *,
@@ -177,16 +145,18 @@ class _Writer:
         shown: Path | None = None,
     ) -> Transformer:
         """Write one file; return the map that was applied, which knows the groups that it met."""
+        source = forecasts.source
         to_text = known_ending(path, writing=True)[0] in SEPARATORS
         types = None if source.typed or to_text else ColumnTypes()
         while True:
             transform = self.transform.part()
             try:
                 with open_sink(path, force=force, shown=shown) as sink:
-                    for chunk in read_chunks(source, self.layout, whole=True, progress=progress):
+                    for chunk in forecasts.chunks(whole=True, progress=progress):
                         table = chunk.table.drop_columns(list(source.fixed))
                         table = table if types is None else types.convert(table)
-                        sink.write(self.added.to(table, transform(chunk.dist, chunk.groups)))
+                        dist = transform(chunk.dist, chunk.groups, forecasts.groups)
+                        sink.write(self.added.to(table, dist))
                     if not source.rows:
                         raise no_rows(source.path)
                 return transform
@@ -195,8 +165,8 @@ class _Writer:
 
     def write_folder(
         self, source: Folder, out: Path, jobs: int, progress: Progress | None, *, force: bool
-    ) -> list[Transformer]:
-        """Write every file of a folder."""
+    ) -> tuple[list[Forecasts], list[Transformer]]:
+        """Write every file of a folder; return the files and the maps that were applied."""
         _check_apart(out, source)
         names = _names_of(_all_files(source))
         with whole_folder(out, names, force=force) as folder:
@@ -204,14 +174,14 @@ class _Writer:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
 
             def write(i: int, report: Progress) -> Transformer:
-                name = names[i]
-                return self.write(source.files[i], folder / name, report, shown=out / name)
+                return self.write(files[i], folder / names[i], report, shown=out / names[i])
 
-            parts = list(work_on(source.files, write, jobs, progress))
+            files = [Forecasts(file, self.layout) for file in source.files]
+            parts = list(work_on(files, write, jobs, progress))
             for file, name in zip(source.empty, names[len(source.files) :], strict=True):
                 with open_sink(folder / name, force=False, shown=out / name) as sink:
                     sink.write(self.added.to_none(file.header()))
-        return parts
+        return files, parts
 
 
 def _check_apart(out: Path, source: Folder) -> None:
@@ -252,7 +222,25 @@ def _names_of(files: Sequence[File]) -> list[Path]:
 
 
 class AddedColumns:
-    """The columns that are added: their names, and how they come from the forecast."""
+    """Columns to add to tables of forecasts.
+
+    Parameters
+    ----------
+    coverage, quantiles : float or sequence of float
+    moments : bool
+    prefix : str
+        See `trueline.files.apply`.
+
+    Attributes
+    ----------
+    names : list of str
+
+    Examples
+    --------
+    >>> from trueline.files import AddedColumns
+    >>> AddedColumns(coverage=0.9, quantiles=[0.5], moments=False, prefix="").names
+    ['lower_0.9', 'upper_0.9', 'q0.5']
+    """
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -14,11 +14,11 @@ from trueline._arrow import pyarrow, to_numpy
 from trueline._files import FileError
 from trueline._messages import Option, Part
 from trueline._validation import FloatArray, all_finite
-from trueline._warnings import warn
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout
 from trueline.files._decimals import COMMA, decimal_points, with_point
-from trueline.files._source import File, Source, no_rows
+from trueline.files._groups import Codes, GroupCodes
+from trueline.files._source import File
 
 _FIX = "Fix or drop that row"
 # Texts that stand for a missing value.
@@ -44,7 +44,8 @@ class Chunk:
     y : (n,) array
         Empty where the layout has no outcomes.
     weight : (n,) array or None
-    groups : pyarrow array or None
+    groups : (n,) array of int or None
+        Codes of the groups; see `Forecasts.groups`.
     """
 
     source: File
@@ -54,7 +55,7 @@ class Chunk:
     forecast: list[FloatArray]
     y: FloatArray
     weight: FloatArray | None
-    groups: Any
+    groups: Codes | None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -66,80 +67,10 @@ class Chunk:
         return self.layout.distribution(self.forecast)
 
 
-def read_chunks(
-    source: Source,
-    layout: Layout,
-    *,
-    whole: bool = False,
-    groups: int = 0,
-    progress: Progress | None = None,
-) -> Iterator[Chunk]:
-    """Read a file chunk by chunk, or those of a folder, and check every value that is used.
-
-    Parameters
-    ----------
-    source : Source
-    layout : Layout
-    whole : bool, default False
-        Whether the tables hold all columns, or only those that are used.
-    groups : int, default 0
-        How many groups are worked on in turn: of many, chunks are larger.
-    progress : callable, optional
-        Is told the rows so far and the share of them all.
-
-    Raises
-    ------
-    FileError
-        At the first value that is no number, is missing or is not positive where it must be.
-    """
-    source.rows = source.crossing = before = 0
-    for file in source.files:
-        start = 0
-        for table in file.chunks(None if whole else layout.used, groups):
-            chunk, crossing = _checked(file, table, start, layout)
-            yield chunk
-            start += len(chunk)
-            source.rows = before + start
-            source.crossing += crossing
-            if progress is not None:
-                progress(source.rows, source.share())
-        before += start
-
-
-def conclude(source: Source, layout: Layout) -> None:
-    """Say what should be known of all rows that were read.
-
-    Raises
-    ------
-    FileError
-        If there were none.
-
-    Warns
-    -----
-    CalibrationWarning
-        If quantiles cross, or if a column looks like one that was meant.
-    """
-    if source.rows == 0:
-        raise no_rows(source.path)
-    if layout.doubt:
-        warn(*layout.doubt)
-    if source.crossing:
-        warn(
-            f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
-            f"sorted."
-        )
-
-
-def no_weight(source: Source, layout: Layout) -> FileError:
-    """Say that no row counts."""
-    return FileError(
-        f"{source.path}, column {layout.weight!r} is 0 in every row; expected a weight above 0 in "
-        f"at least one."
-    )
-
-
-def _checked(source: File, table: Any, start: int, layout: Layout) -> tuple[Chunk, int]:
-    """Return the chunk of some rows, and in how many of them quantiles cross."""
+def checked_chunk(
+    source: File, table: Any, start: int, layout: Layout, codes: GroupCodes | None
+) -> tuple[Chunk, int]:
+    """Return rows as a chunk, and the number of them whose quantiles cross."""
     reader = _Reader(source, table, start)
     forecast = [reader.numbers(name) for name in layout.forecast]
     if layout.kind == "normal":
@@ -152,7 +83,9 @@ def _checked(source: File, table: Any, start: int, layout: Layout) -> tuple[Chun
         weight = reader.numbers(layout.weight)
         reader.check(layout.weight, weight, weight >= 0, "a weight of 0 or more", _FIX)
     y = np.empty(0) if layout.y is None else reader.numbers(layout.y)
-    groups = None if layout.group is None else reader.groups(layout.group)
+    groups = None
+    if layout.group is not None and codes is not None:
+        groups = codes.encode(reader.groups(layout.group))
     shown = decimal_points(table) if source.decimal == "," else table
     return Chunk(source, start, shown, layout, forecast, y, weight, groups), crossing
 

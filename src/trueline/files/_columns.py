@@ -21,6 +21,7 @@ from trueline.interop._tables.column_names import (
     numbered_after,
     percents_after,
 )
+from trueline.recalibration import Grouped, Isotonic, Recalibrator
 
 if TYPE_CHECKING:
     from trueline.files._source import Source
@@ -54,6 +55,13 @@ class Layout:
     features : tuple of str
     doubt : tuple
         Parts of a warning about columns that may have been meant instead; empty if there is none.
+
+    Examples
+    --------
+    >>> from trueline.files import Columns
+    >>> layout = Columns(group="store").find(["y", "mean", "std", "store"])
+    >>> layout.used, layout.learner(None)
+    (['mean', 'std', 'y', 'store'], Grouped())
     """
 
     kind: Kind
@@ -90,6 +98,39 @@ class Layout:
         """What the forecast's scores measure."""
         classes: dict[str, type[Distribution]] = {"normal": Normal, "point": Point}
         return classes.get(self.kind, Quantiles).score_kind  # that of samples is the same
+
+    def learner(self, recalibrator: Recalibrator | None) -> Recalibrator:
+        """Return the recalibrator to fit on these columns, checked; there is a default for None."""
+        if recalibrator is None:
+            return Isotonic() if self.group is None else Grouped()
+        if not isinstance(recalibrator, Recalibrator):
+            raise TypeError(
+                f"recalibrator is {recalibrator!r}; expected a recalibrator, such as Isotonic()."
+            )
+        if recalibrator.needs_features:
+            raise FileError(
+                "a conditional map is learned from features and cannot be fitted on a file; "
+                "expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
+                "Conditional().fit(y, dist, X=X)."
+            )
+        if not recalibrator.learns_from_scores:
+            raise FileError(
+                f"{recalibrator!r} is not learned from sorted scores and cannot be fitted on a "
+                f"file; expected isotonic, smooth, beta, scaling, grouped or auto."
+            )
+        if recalibrator.needs_groups and self.group is None:
+            raise FileError(
+                "a map per group needs the column of the groups. Name it with ",
+                Option("group"),
+                ".",
+            )
+        if not recalibrator.needs_groups and self.group is not None:
+            raise FileError(
+                f"{recalibrator!r} fits one map for all rows and takes no ",
+                Option("group"),
+                f"; expected Grouped({recalibrator!r}).",
+            )
+        return recalibrator
 
     def distribution(self, columns: Sequence[FloatArray]) -> Distribution:
         """Return the forecast that these checked columns hold; quantiles must not cross."""
@@ -144,6 +185,18 @@ class Columns:
     group: str | None = None
     weight: str | None = None
     x: tuple[str, ...] = ()
+
+    @staticmethod
+    def given(columns: Columns | None) -> Columns:
+        """Return the columns to look for; None stands for those of the conventions."""
+        if columns is None:
+            return Columns()
+        if not isinstance(columns, Columns):
+            raise TypeError(
+                f"columns is {columns!r}; expected Columns, such as "
+                f"trueline.files.Columns(y='sales')."
+            )
+        return columns
 
     def find(self, names: Sequence[str], *, file: object = "the file", y: bool = True) -> Layout:
         """Find the columns among the names in a file.
@@ -371,20 +424,10 @@ class _Search:
         )
 
 
-def check_columns(columns: Columns | None) -> Columns:
-    """Return the columns to look for; those of the conventions for None."""
-    if columns is None:
-        return Columns()
-    if not isinstance(columns, Columns):
-        raise TypeError(
-            f"columns is {columns!r}; expected Columns, such as trueline.files.Columns(y='sales')."
-        )
-    return columns
-
-
-def find_in(source: Source, columns: Columns, *, y: bool = True) -> Layout:
+def find_in(source: Source, columns: Columns | None, *, y: bool = True) -> Layout:
     """Find the columns of a file, or those that all files of a folder have in common."""
     first, *rest = source.files
+    columns = Columns.given(columns)
     layout = columns.find(first.names, file=first.path, y=y)
     known = {(first.names, _types(first, layout))}
     for file in rest:

@@ -1,4 +1,4 @@
-"""Fit a map on a file, chunk by chunk."""
+"""Fit a recalibrator on a file, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from functools import reduce
 import numpy as np
 
 from trueline._files import FileError
-from trueline._messages import Option
 from trueline._validation import FloatArray, all_finite, check_max_knots
 from trueline._warnings import each_warning_once
-from trueline.files._chunks import Chunk, Progress, conclude, no_weight, read_chunks
-from trueline.files._columns import Columns, Layout, check_columns, find_in
+from trueline.files._chunks import Chunk, Progress
+from trueline.files._columns import Columns
 from trueline.files._fitting import Fitting
-from trueline.files._folder import Paths, open_source
+from trueline.files._folder import Paths
+from trueline.files._forecasts import Forecasts, open_forecasts
 from trueline.files._jobs import check_jobs, work_on
-from trueline.files._source import Source
-from trueline.recalibration import Grouped, Isotonic, Recalibrator, ScoreRows
+from trueline.recalibration import Recalibrator, ScoreRows
 
 MAX_KNOTS = 100_000
 
 
 def fit(
-    path: Paths,
+    path: Paths | Forecasts,
     recalibrator: Recalibrator | None = None,
     *,
     columns: Columns | None = None,
@@ -35,41 +34,42 @@ def fit(
     r"""Fit a recalibrator on the rows of a file, or of all files of a folder, in constant memory.
 
     Up to `max_knots` rows the map is the one that ``recalibrator.fit`` gives, to the last bit; up
-    to 1,048,576 rows it is that map after ``compress(max_knots)``. Beyond, scores are those of
-    ``partial_fit``, rounded by at most 2^-17 (7.6e-6) of themselves if more than 1,048,576 differ,
-    and then compressed; ``compression_error_`` bounds what that changed of the empirical CDF.
-    Where the scores of groups take more than 4,194,304 numbers in all, they are compressed on the
-    way as well.
+    to 1,048,576 rows it is that map after ``compress(max_knots)``. With more rows, scores are
+    rounded as by ``partial_fit``, by at most 2^-17 (7.6e-6) of themselves if more than 1,048,576
+    differ, and then compressed; ``compression_error_`` bounds the change of the empirical CDF.
+    If the scores of all groups take more than 4,194,304 numbers, they are compressed meanwhile as
+    well.
 
     Parameters
     ----------
     path : path or sequence of paths
-        ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``; a folder of such files, a
-        pattern such as ``"2024-*.parquet"``, or several of these. Files of a folder are read in
-        the order of their names, subfolders included; those whose name starts with a dot or an
-        underscore are left out. A subfolder ``region=north`` gives its files a column ``region``.
+        A file that ends in ``.csv``, ``.tsv``, ``.parquet``, ``.arrow`` or ``.feather``, a folder
+        of such files, a pattern such as ``"2024-*.parquet"``, or several of these. Files of a
+        folder are read in the order of their names, subfolders included; names that start with a
+        dot or an underscore are left out. A subfolder ``region=north`` gives its files a column
+        ``region``. What `open_forecasts` returns is accepted as well.
     recalibrator : Recalibrator, optional
         By default `Isotonic`, or `Grouped` if the columns name a group. It is not changed.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions.
+        Names of columns that do not follow the conventions.
     separator : str, optional
-        Between the columns of a text file.
+        The character between the columns of a text file; by default as its ending says.
     decimal : {".", ","}, optional
-        Before the decimals of its numbers; by default a point.
+        The decimal character of a text file; by default a point.
     max_knots : int, default 100,000
-        Scores to keep. With 100,000 of them the empirical CDF is off by about 1e-5; more are
-        nearer to it, and make a larger map. Each group of a `Grouped` map keeps as many, but all
-        groups together no more than 1,048,576, or 500 each if that is more.
+        Number of scores to keep. With 100,000 of them the empirical CDF is off by about 1e-5; more
+        scores are more accurate and make a larger map. Each group of a `Grouped` map keeps as
+        many, but all groups together no more than 1,048,576, or 500 each if that is more.
     n_jobs : int, optional
-        Threads that work on pieces of Parquet files and on files of a folder; by default one a
-        core, but two at most. The map does not depend on it.
+        Number of threads that work on pieces of Parquet files and on files of a folder; by default
+        one per core, but at most two. The map does not depend on it.
     progress : callable, optional
-        Is told the rows so far and the share of them all.
+        Called with the number of rows done and their share of the total.
 
     Returns
     -------
     Recalibrator
-        A fitted one.
+        The fitted recalibrator.
 
     Examples
     --------
@@ -82,44 +82,24 @@ def fit(
     >>> R.scores_.values
     array([-1.,  2.,  5.])
     """
-    source = open_source(path, separator, decimal)
-    layout = find_in(source, check_columns(columns))
-    return fit_source(
-        source, layout, recalibrator, max_knots=max_knots, n_jobs=n_jobs, progress=progress
-    )
-
-
-def fit_source(
-    source: Source,
-    layout: Layout,
-    recalibrator: Recalibrator | None = None,
-    *,
-    max_knots: int = MAX_KNOTS,
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Recalibrator:
-    """Fit on an open file; see `trueline.files.fit`."""
-    if recalibrator is None:
-        recalibrator = Isotonic() if layout.group is None else Grouped()
-    learner = check_recalibrator(recalibrator, layout)
+    forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal)
+    learner = forecasts.layout.learner(recalibrator)
     check_max_knots(max_knots)
     jobs = check_jobs(n_jobs)
-    where = None if layout.group is None else f"{source.path}, column {layout.group!r}"
-    pieces = source.pieces()
+    pieces = forecasts.pieces()
 
-    def work(i: int, told: Progress) -> Fitting:
-        fitting = Fitting(layout.score_kind, where)
-        for chunk in read_chunks(pieces[i], layout, progress=told):
-            fitting.add(_scores(chunk), chunk.weight, chunk.groups)
+    def work(i: int, report: Progress) -> Fitting:
+        fitting = Fitting(forecasts.layout.score_kind)
+        for chunk in pieces[i].chunks(progress=report):
+            fitting.add(_scores(chunk), chunk.weight, chunk.groups, pieces[i].groups)
         return fitting
 
     with each_warning_once():
         whole = reduce(Fitting.merge, work_on(pieces, work, jobs, progress))
-        source.count(pieces)
-        conclude(source, layout)
+        forecasts.conclude(pieces)
         found = whole.finish(learner, max_knots)
     if found is None:
-        raise no_weight(source, layout)
+        raise forecasts.no_weight()
     return found
 
 
@@ -134,33 +114,3 @@ def _scores(chunk: Chunk) -> FloatArray:
             f"scale that is almost 0."
         )
     return scores
-
-
-def check_recalibrator(recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
-    """Return a recalibrator that can be fitted on these columns; raise if it cannot."""
-    if not isinstance(recalibrator, Recalibrator):
-        raise TypeError(
-            f"recalibrator is {recalibrator!r}; expected a recalibrator, such as Isotonic()."
-        )
-    if recalibrator.needs_features:
-        raise FileError(
-            "a conditional map is learned from features and cannot be fitted on a file; expected "
-            "isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
-            "Conditional().fit(y, dist, X=X)."
-        )
-    if not recalibrator.learns_from_scores:
-        raise FileError(
-            f"{recalibrator!r} is not learned from sorted scores and cannot be fitted on a file; "
-            f"expected isotonic, smooth, beta, scaling, grouped or auto."
-        )
-    if recalibrator.needs_groups and layout.group is None:
-        raise FileError(
-            "a map per group needs the column of the groups. Name it with ", Option("group"), "."
-        )
-    if not recalibrator.needs_groups and layout.group is not None:
-        raise FileError(
-            f"{recalibrator!r} fits one map for all rows and takes no ",
-            Option("group"),
-            f"; expected Grouped({recalibrator!r}).",
-        )
-    return recalibrator

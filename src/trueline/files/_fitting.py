@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -44,8 +44,6 @@ class Fitting:
     ----------
     kind : str
         The ``score_kind`` of the forecasts.
-    where : str, optional
-        The column of the groups, for a message. Without it there are no groups.
 
     Examples
     --------
@@ -57,16 +55,15 @@ class Fitting:
     >>> parts = []
     >>> for scores in ([1.0, -1.0], [5.0]):
     ...     part = Fitting("residual")
-    ...     part.add(np.array(scores), None, None)
+    ...     part.add(np.array(scores), None)
     ...     parts.append(part)
     >>> parts[0].merge(parts[1]).finish(tl.Isotonic(), 100).scores_.values
     array([-1.,  1.,  5.])
     """
 
-    def __init__(self, kind: str, where: str | None = None) -> None:
+    def __init__(self, kind: str) -> None:
         self.n = 0
         self._kind = kind
-        self._where = where
         self._codes = GroupCodes()
         self._pooled = _Tally(kind)
         self._groups = _GroupTally(kind)
@@ -76,9 +73,15 @@ class Fitting:
         self._held: list[tuple[FloatArray, FloatArray | None, Codes | None]] = []
         self._rows = 0
 
-    def add(self, scores: FloatArray, w: FloatArray | None, groups: Any) -> None:
-        """Take the finite scores of more rows, with their groups in an Arrow array."""
-        codes = None if self._where is None else self._codes.encode(groups, self._where)
+    def add(
+        self,
+        scores: FloatArray,
+        w: FloatArray | None,
+        codes: Codes | None = None,
+        groups: GroupCodes | None = None,
+    ) -> None:
+        """Take the finite scores of more rows, with the codes of their groups."""
+        self._codes = groups or self._codes
         self.n += len(scores) if w is None else int(np.count_nonzero(w))
         if codes is None and self._pooled.counts:
             self._pooled.add(*_counting(scores, w))
@@ -115,9 +118,9 @@ class Fitting:
     def merge(self, other: Fitting) -> Self:
         """Return the scores of both; neither changes."""
         merged = copy(self)
-        merged._codes = GroupCodes()
-        merged._codes.add(self._codes.names, self._where or "")
-        place = merged._codes.add(other._codes.names, self._where or "")
+        merged._codes = GroupCodes(where=self._codes.where)
+        merged._codes.add(self._codes.names)
+        place = merged._codes.add(other._codes.names)
         merged._pooled = self._pooled.merge(other._pooled)
         merged._groups = self._groups.merge(other._groups)
         merged._held = self._held.copy()

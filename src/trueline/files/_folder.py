@@ -49,8 +49,8 @@ class Folder(Source):
         first = files[0]
         self.names, self.metadata = first.names, first.metadata
         self.typed, self.decimal = first.typed, first.decimal
-        rows = [file.in_all for file in files]
-        self.in_all = None if None in rows else sum(row for row in rows if row is not None)
+        rows = [file.n_rows for file in files]
+        self.n_rows = None if None in rows else sum(row for row in rows if row is not None)
 
     @property
     def files(self) -> Sequence[File]:
@@ -129,7 +129,7 @@ def open_source(path: Paths, separator: str | None = None, decimal: str | None =
             f".tsv, .arrow or .feather, in it or in its subfolders."
         )
     _check_endings(whole, files)
-    read = [file for file in files if file.in_all != 0] or files[:1]
+    read = [file for file in files if file.n_rows != 0] or files[:1]
     empty = [file for file in files if file not in read]
     return Folder(whole, read, empty, [Path(given) for given in several])
 

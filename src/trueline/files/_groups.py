@@ -1,4 +1,4 @@
-"""Groups as numbers: a column of names is never held as text."""
+"""Groups as integer codes, so that a column of names is never held as text."""
 
 from __future__ import annotations
 
@@ -12,40 +12,50 @@ from trueline._arrow import to_numpy
 from trueline._files import FileError
 from trueline.recalibration import Key
 
-# More groups than this are rather the rows' own names.
+# A column with more groups than this probably names rows.
 MOST_GROUPS = 10_000
 
 Codes = NDArray[np.int32]
 
 
 class GroupCodes:
-    """Gives each group a number, in the order in which they come.
+    """Gives each group an integer code, in the order in which they come.
 
     Parameters
     ----------
     names : sequence, optional
         Groups that are known already.
+    where : str, default "the column of groups"
+        What messages call the column.
+
+    Examples
+    --------
+    >>> from trueline.files import GroupCodes
+    >>> codes = GroupCodes(["north"])
+    >>> codes.add(["south", "north"]), codes.names
+    (array([1, 0], dtype=int32), ['north', 'south'])
     """
 
-    def __init__(self, names: Sequence[Key] = ()) -> None:
+    def __init__(self, names: Sequence[Key] = (), where: str = "the column of groups") -> None:
+        self.where = where
         self.names: list[Key] = list(names)
         self._code = {name: i for i, name in enumerate(self.names)}
         # A file may call a group "3" that another calls 3.
         self._as_text = bool(names) and all(isinstance(name, str) for name in names)
         self._as_number = bool(names) and not any(isinstance(name, str) for name in names)
 
-    def encode(self, column: Any, where: str) -> Codes:
-        """Return the number of each row's group; `where` names the column in a message."""
+    def encode(self, column: Any) -> Codes:
+        """Return the code of each row's group, from an Arrow array of names."""
         encoded = column.dictionary_encode()
-        return self.add(encoded.dictionary.to_pylist(), where)[to_numpy(encoded.indices)]
+        return self.add(encoded.dictionary.to_pylist())[to_numpy(encoded.indices)]
 
-    def add(self, names: Sequence[Any], where: str) -> Codes:
-        """Return the number of each group, which is a new one where it is not known."""
+    def add(self, names: Sequence[Any]) -> Codes:
+        """Return the code of each group; an unknown group gets a new code."""
         codes = [self._code_of(self.alike(name)) for name in names]
         if len(self.names) > MOST_GROUPS:
             raise FileError(
-                f"{where} holds more than {MOST_GROUPS:,} groups; expected fewer. Is it a name of "
-                f"each row rather than of a group?"
+                f"{self.where} holds more than {MOST_GROUPS:,} groups; expected fewer. Is it a "
+                f"name of each row rather than of a group?"
             )
         return np.asarray(codes, dtype=np.int32)
 
@@ -56,7 +66,7 @@ class GroupCodes:
         return code
 
     def alike(self, name: Any) -> Any:
-        """Return a name as the known ones are written."""
+        """Return a name in the type of the known names."""
         if self._as_text and not isinstance(name, str):
             return str(int(name)) if float(name).is_integer() else str(name)
         if self._as_number and isinstance(name, str):

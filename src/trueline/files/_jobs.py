@@ -1,7 +1,7 @@
-"""Pieces of files worked on in threads, with results that do not depend on how many there are.
+"""Work on pieces of files in threads; results do not depend on the number of threads.
 
-numpy and pyarrow leave the interpreter to others while they work, so that two threads keep two
-cores busy without the memory and the start of two processes.
+numpy and pyarrow release the interpreter lock while they work, so that two threads keep two cores
+busy without the memory and the start-up time of two processes.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from threading import Event
 from typing import TypeVar
 
 from trueline.files._chunks import Progress
-from trueline.files._source import Source
+from trueline.files._forecasts import Forecasts
 
 T = TypeVar("T")
 
-# More threads wait for one another rather than work.
+# More threads would mostly wait for each other.
 _MOST = 2
-# Seconds between two looks at how far they have come.
+# Seconds between two reports of progress.
 _EVERY = 0.1
 
 
 class _StoppedError(Exception):
-    """Another piece failed, or the user has had enough."""
+    """Another piece failed, or the user interrupted."""
 
 
 def check_jobs(n_jobs: int | None) -> int:
-    """Return the number of threads; by default one a core, but two at most."""
+    """Return the number of threads; by default one per core, but at most two."""
     if n_jobs is None:
-        # Linux knows how many cores this process may use.
+        # On Linux a process may be restricted to some cores.
         allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
         return min(_MOST, len(allowed(0)))
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
@@ -40,7 +40,7 @@ def check_jobs(n_jobs: int | None) -> int:
 
 
 def work_on(
-    pieces: Sequence[Source],
+    pieces: Sequence[Forecasts],
     work: Callable[[int, Progress], T],
     n_jobs: int,
     progress: Progress | None,
@@ -49,16 +49,16 @@ def work_on(
 
     Parameters
     ----------
-    pieces : sequence of Source
+    pieces : sequence of Forecasts
     work : callable
-        Takes the number of a piece, and what to tell the progress in it.
+        Called with the number of a piece, and a function to report the progress in it.
     n_jobs : int
-        Threads. With one, or one piece, there is none but the caller's.
+        Number of threads. With one job or one piece, the work is done in the caller's thread.
     progress : callable, optional
-        Is told the rows so far and the share of them all, by the caller's thread.
+        Called in the caller's thread, with the number of rows done and their share of the total.
     """
     so_far = [(0, 0.0)] * len(pieces)
-    sizes = [piece.size() for piece in pieces]
+    sizes = [piece.source.size() for piece in pieces]
 
     def tell() -> None:
         if progress is not None:
@@ -69,11 +69,11 @@ def work_on(
     if n_jobs == 1 or len(pieces) == 1:
         for i in range(len(pieces)):
 
-            def told(rows: int, share: float, i: int = i) -> None:
+            def report(rows: int, share: float, i: int = i) -> None:
                 so_far[i] = rows, share
                 tell()
 
-            yield work(i, told)
+            yield work(i, report)
         return
 
     stop = Event()
@@ -88,7 +88,7 @@ def work_on(
         try:
             for i in range(len(pieces)):
                 futures.append(threads.submit(work, i, lambda *now, i=i: note(i, *now)))
-                # No more results wait than there are threads.
+                # At most one finished result per thread is held.
                 if len(futures) > n_jobs:
                     yield _result(futures, tell)
             while futures:
@@ -100,7 +100,7 @@ def work_on(
 
 
 def _result(futures: deque[Future[T]], tell: Callable[[], None]) -> T:
-    """Wait for the first one."""
+    """Wait for the first result."""
     first = futures.popleft()
     while not first.done():
         wait([first], timeout=_EVERY)

@@ -66,7 +66,7 @@ class Source(ABC):
         Columns that it has of the names of its folders, such as region=north, with their value.
     types : dict of str
         The type of each column, where the format has types.
-    in_all : int or None
+    n_rows : int or None
         Its rows, where the format says so.
     metadata : dict or None
         What the file says of itself, beside its columns.
@@ -81,7 +81,7 @@ class Source(ABC):
     names: tuple[str, ...] = ()
     rows = 0
     crossing = 0
-    in_all: int | None = None
+    n_rows: int | None = None
     metadata: Any = None
     typed = True
     decimal = "."
@@ -98,14 +98,9 @@ class Source(ABC):
 
     def size(self) -> float:
         """Rows, or what comes near their number."""
-        if self.in_all is not None:
-            return self.in_all
+        if self.n_rows is not None:
+            return self.n_rows
         return self.path.stat().st_size / _ROW_OF_TEXT
-
-    def count(self, pieces: Sequence[Source]) -> None:
-        """Take the number of rows that were read from the pieces."""
-        self.rows = sum(piece.rows for piece in pieces)
-        self.crossing = sum(piece.crossing for piece in pieces)
 
     def pieces(self) -> Sequence[Source]:
         """Return what can be worked on apart, in order; it depends on the rows alone."""
@@ -227,7 +222,7 @@ class _Text(File):
             lines = self._numbered()
             header = next(lines, None)
             if header is not None and next(lines, None) is None:
-                self.in_all = 0
+                self.n_rows = 0
         if header is None:
             raise FileError(f"{path} is empty; expected a line with the names of the columns.")
         self.names = tuple(header[0])
@@ -349,7 +344,7 @@ class _Readable(io.RawIOBase):
 class _Parquet(File):
     """Parquet, decoded a little at a time."""
 
-    in_all: int
+    n_rows: int
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -358,7 +353,7 @@ class _Parquet(File):
             self._take_schema(file.schema_arrow)
             self._groups = range(about.num_row_groups)
             self._rows_of = [about.row_group(i).num_rows for i in self._groups]
-        self.in_all = sum(self._rows_of)
+        self.n_rows = sum(self._rows_of)
 
     def _open(self) -> Any:
         from pyarrow.parquet import ParquetFile
@@ -376,19 +371,19 @@ class _Parquet(File):
     def pieces(self) -> Sequence[Source]:
         # Of nearly the same size, at the ends of row groups.
         found: list[File] = []
-        number = max(round(self.in_all / rows_of_piece(self.in_all)), 1)
+        number = max(round(self.n_rows / rows_of_piece(self.n_rows)), 1)
         first = rows = before = 0
         for i, more in enumerate(self._rows_of):
             rows += more
-            if rows * number >= (len(found) + 1) * self.in_all and rows > before:
+            if rows * number >= (len(found) + 1) * self.n_rows and rows > before:
                 piece = copy(self)
-                piece._groups, piece.in_all = range(first, i + 1), rows - before
+                piece._groups, piece.n_rows = range(first, i + 1), rows - before
                 found.append(piece)
                 first, before = i + 1, rows
         return found or [self]
 
     def share(self) -> float:
-        return self.rows / max(self.in_all, 1)
+        return self.rows / max(self.n_rows, 1)
 
     def where(self, row: int) -> str:
         return f"row {sum(self._rows_of[: self._groups.start]) + row + 1}"
@@ -403,7 +398,7 @@ class _Arrow(File):
         with self._explained(), self._opened() as reader:
             self._take_schema(reader.schema)
         if not any(batch.num_rows for batch in self._batches(self.names[:1], 1)):
-            self.in_all = 0
+            self.n_rows = 0
 
     @contextmanager
     def _opened(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
