@@ -179,12 +179,17 @@ def to_scipy(F: Any) -> Any:
     forecast = as_distribution(F)
     from scipy import stats
 
-    if isinstance(forecast, Normal):
-        return stats.norm(forecast.loc, forecast.scale)
-    if isinstance(forecast, StudentT):
-        return stats.t(forecast.df, forecast.loc, forecast.scale)
-    if isinstance(forecast, Laplace):
-        return stats.laplace(forecast.loc, forecast.scale)
-    if isinstance(forecast, Logistic):
-        return stats.logistic(forecast.loc, forecast.scale)
+    native = _NATIVE.get(type(forecast))
+    if native is not None:
+        name, parameters = native
+        return getattr(stats, name)(*(getattr(forecast, p) for p in parameters))
     return ScipyDistribution(forecast)
+
+
+#: Forecasts for which scipy has a class of its own, with the order of its parameters.
+_NATIVE: dict[type[Any], tuple[str, tuple[str, ...]]] = {
+    Normal: ("norm", ("loc", "scale")),
+    StudentT: ("t", ("df", "loc", "scale")),
+    Laplace: ("laplace", ("loc", "scale")),
+    Logistic: ("logistic", ("loc", "scale")),
+}
