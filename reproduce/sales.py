@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from reproduce.sales_data import load_sales
 from trueline._validation import FloatArray
-from trueline.distributions import Distribution, Normal, Stacked
-from trueline.estimators._crossfit import stack as together
+from trueline.distributions import Distribution, Normal, Stacked, stack as stack_rows
 from trueline.metrics import calibration_error
 from trueline.recalibration import Grouped, Isotonic
 from trueline.series import (
@@ -167,7 +166,7 @@ class Rolled(NamedTuple):
         rows = np.concatenate([rows for _, rows in networks.folds])
         parts = networks.rolled(lambda model, W: model.predict_dist(W.X), train)
         places = np.split(np.arange(len(rows)), np.cumsum([len(part) for part in parts])[:-1])
-        return cls(train.y[rows], together(parts, places), train.dates[rows])
+        return cls(train.y[rows], stack_rows(parts, places), train.dates[rows])
 
     def half_life(self) -> int:
         """Return the half-life that calibrates best on the second half of these days.

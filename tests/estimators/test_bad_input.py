@@ -160,7 +160,7 @@ PARAMETERS = {
     "a callable with other rows": (
         {"dist": lambda estimator, X: tl.Normal([0.0, 1.0], 1.0)},
         ValueError,
-        "dist(estimator, X) has 2 rows, but X has 8; expected one forecast a row.",
+        "dist(estimator, X) has 2 rows, but X has 8; expected one forecast per row.",
     ),
     "a random state": (
         {"random_state": -1},

@@ -20,8 +20,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
+from trueline.distributions import stack
 from trueline.estimators import CalibratedRegressor
-from trueline.estimators._crossfit import stack
 from trueline.interop import ForecastReader, read_forecast, register_reader, unregister_reader
 
 

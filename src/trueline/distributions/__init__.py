@@ -14,7 +14,7 @@ from trueline.distributions._mixture import Mixture
 from trueline.distributions._public import rows_needed
 from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
 from trueline.distributions._samples import Samples
-from trueline.distributions._stacked import Stacked
+from trueline.distributions._stacked import Stacked, stack
 
 __all__ = [
     "Distribution",
@@ -32,4 +32,5 @@ __all__ = [
     "Stacked",
     "StudentT",
     "rows_needed",
+    "stack",
 ]

@@ -135,6 +135,8 @@ class RecalibratedLocationScale(LocationScale):
 class _Family(LocationScale):
     """A family that loc and scale determine."""
 
+    _row_parameters: ClassVar[tuple[str, ...]] = ("loc", "scale")
+
     def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
         self.loc, self.scale = _loc_and_scale(loc, scale)
 
@@ -249,6 +251,7 @@ class StudentT(_Family):
     """
 
     _kind: ClassVar[str] = "Student t"
+    _row_parameters: ClassVar[tuple[str, ...]] = ("loc", "scale", "df")
 
     def __init__(self, loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> None:
         self.loc, self.scale, self.df = _loc_and_scale(loc, scale, df=df)
@@ -283,6 +286,7 @@ class Point(LocationScale):
 
     score_kind: ClassVar[str] = "residual"
     _kind: ClassVar[str] = "one number per row"
+    _row_parameters: ClassVar[tuple[str, ...]] = ("loc",)
     _has_spread: ClassVar[bool] = False
     _discrete: ClassVar[bool] = True
     law = PointLaw()

@@ -38,6 +38,7 @@ class Samples(Distribution):
     """
 
     _kind: ClassVar[str] = "samples"
+    _row_parameters: ClassVar[tuple[str, ...]] = ("draws",)
     _discrete: ClassVar[bool] = True
 
     draws: FloatArray

@@ -122,3 +122,37 @@ class Stacked(Distribution):
 
     def _learned_laws(self) -> list[Law]:
         return [law for part in self.parts for law in part._learned_laws()]
+
+
+def stack(parts: Sequence[Distribution], rows: Sequence[Rows]) -> Distribution:
+    """Combine forecasts row by row; parts of one class become that class, which is faster.
+
+    Parameters
+    ----------
+    parts : sequence of Distribution
+    rows : sequence of integer arrays
+        The row numbers that each part fills; together these are 0 to n - 1.
+
+    Returns
+    -------
+    Distribution of n rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.distributions import Normal, stack
+    >>> stack([Normal([0.0, 2.0], 1.0), Normal(1.0, 1.0)], [np.array([0, 2]), np.array([1])]).loc
+    array([0., 1., 2.])
+    """
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    if len(parts) == 1:
+        return parts[0]._take(order)
+    names = parts[0]._row_parameters
+    make: Any = type(parts[0])
+    if not names or any(type(part) is not make for part in parts):
+        return Stacked(parts, rows)
+    columns = [[getattr(part, name) for part in parts] for name in names]
+    if len({a.shape[1:] for a in columns[0]}) > 1:  # different numbers of draws
+        return Stacked(parts, rows)
+    joined: Distribution = make(*(np.concatenate(column) for column in columns))
+    return joined._take(order)

@@ -57,6 +57,25 @@ def check_columns(model: Any, names: Names, X: Any) -> None:
         _check_feature_names(SimpleNamespace(feature_names_in_=names), X, reset=False)
 
 
+def check_columns_of_frozen(estimator: Any, X: Any) -> None:
+    """Raise if a model that is already trained knows these columns in another order."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if not isinstance(estimator, FrozenEstimator) or names is None:
+        return
+    given = column_names(X)
+    # Names that a package generated for an array are no names of a frame.
+    if given is not None and set(given) == set(names):
+        check_columns(estimator, np.asarray(names, dtype=object), X)
+
+
+def take_features(model: Any, inner: Any) -> None:
+    """Set the number and names of features to those of a fitted estimator inside."""
+    for name in ("n_features_in_", "feature_names_in_"):
+        model.__dict__.pop(name, None)
+        if hasattr(inner, name):
+            setattr(model, name, getattr(inner, name))
+
+
 def in_order(X: Any, names: Names) -> Any:
     """Return the columns of the fit in their order, of a frame that has them and perhaps more."""
     given = column_names(X)

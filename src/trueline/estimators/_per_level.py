@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution, Quantiles
 from trueline.estimators._checks import inherited, learns
-from trueline.estimators._frames import check_columns, column_names
+from trueline.estimators._frames import check_columns, column_names, take_features
 from trueline.interop import level_parameter, point_prediction, trained_levels
 
 # Each is a fit, of every fold.
@@ -191,10 +191,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
                     f'"reg:quantileerror" of XGBoost, or loss="quantile" of scikit-learn.'
                 )
         self.estimators_ = list(models)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(models[0], name):
-                setattr(self, name, getattr(models[0], name))
+        take_features(self, models[0])
         return self
 
     def predict_dist(self, X: Any) -> Distribution:

@@ -4,55 +4,44 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from inspect import signature
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
-from sklearn.utils import Bunch, _safe_indexing
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.validation import check_is_fitted
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
-from trueline.distributions import Distribution, Mixture, Normal
+from trueline._validation import CalibrationWarning, FloatArray, RandomState
+from trueline.distributions import Distribution, Mixture
 from trueline.estimators import _method
-from trueline.estimators._checks import (
-    check_groups,
-    check_params,
-    check_rows,
-    inherited,
-    is_train,
-    splits_by_group,
-)
-from trueline.estimators._crossfit import (
-    Fold,
-    Forecaster,
-    Pool,
-    Rows,
-    Split,
-    Training,
-    make_splits,
-    pool,
+from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
+from trueline.estimators._crossfit import CrossFitter, Forecaster, make_splits, out_of_fold
+from trueline.estimators._fitting import (
+    Data,
+    fit_map,
+    fit_map_per_fold,
+    fit_models,
+    learn_widths,
+    route,
+    seed_of,
+    set_seeds,
 )
 from trueline.estimators._frames import (
     check_columns,
+    check_columns_of_frozen,
     check_container,
     column_names,
     container_of,
     framed,
     in_order,
+    take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage
-from trueline.interop import ForecastReader, refuse_forecaster, spread_excludes_noise
+from trueline.interop import ForecastReader, refuse_forecaster
 from trueline.recalibration import Recalibrator
-
-# Where the trees of a forest happen to agree, their spread is nearly nothing and a score so large
-# that it moves the mean of every forecast. No such scale is below this share of the mean one.
-_LEAST_SHARE = 0.1
 
 _LEARNED = (
     "estimator_",
@@ -65,6 +54,7 @@ _LEARNED = (
     "feature_names_in_",
     "_column_names",
     "_reader",
+    "_widths",
 )
 
 
@@ -216,184 +206,61 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_params(self)
         refuse_forecaster(self.estimator)
         recalibrator = _method.resolve(self.method)
-        X, y, sample_weight, groups = check_rows(X, y, sample_weight, groups)
-        check_groups(recalibrator, self.cv, groups)
-        self._check_columns_of_frozen(X)
-        routed = self._route(sample_weight, groups, fit_params)
+        data = Data(*check_rows(X, y, sample_weight, groups))
+        check_groups(recalibrator, self.cv, data.groups)
+        check_columns_of_frozen(self.estimator, data.X)
+        routed = route(self, data, fit_params)
         for name in _LEARNED:
             self.__dict__.pop(name, None)
-        self.scale_: Any = None
 
-        seed = _seed(self.random_state)
-        recalibrator = self._seeded(recalibrator, seed)
-        base = self._seeded_estimator(seed)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        estimator = self.estimator if frozen else clone(self.estimator)
+        seed = seed_of(self.random_state)
+        if self.random_state is not None:
+            set_seeds(recalibrator, seed)
+            if not frozen:
+                set_seeds(estimator, seed)
         self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
-        training = Training(base, X, y, forecast, routed.estimator.fit, self.n_jobs)
+        fitter = CrossFitter(estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs)
         splits = None
-        if not (isinstance(base, FrozenEstimator) or is_train(self.cv)):
-            splits = make_splits(self.cv, X, y, routed.splitter.split, seed)
-        folds, models = self._forecast(training, splits)
-        pooled = pool(folds)
-        self._find_least_scale(pooled.dist, models[0])
-        pooled = pooled._replace(dist=self._with_least_scale(pooled.dist))
-        # A map that depends on x needs no width that does, and is calibrated better without.
+        if not (frozen or is_train(self.cv)):
+            splits = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
+        folds, models = fit_models(fitter, splits, ensemble=self.ensemble)
+
+        # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
-        if self.scale_estimator is not None and not by_map:
-            pooled = pooled._replace(dist=self._learn_scale(X, y, pooled, sample_weight, seed))
+        self._widths, forecasts = learn_widths(
+            None if by_map else self.scale_estimator,
+            data,
+            out_of_fold(folds),
+            models[0] if self.dist is None else None,
+            seed,
+        )
+        self.scale_ = self._widths.learned
         self.shrinkage_ = 1.0
         if splits is not None:
             self.shrinkage_ = find_shrinkage(
-                training,
+                fitter,
                 splits,
-                pooled.dist,
-                lambda dist, rows: self._with_honest_scale(X, dist, rows),
-                sample_weight,
+                forecasts.dist,
+                lambda dist, rows: self._widths.apply_out_of_bag(data.X, dist, rows),
+                data.sample_weight,
                 ensemble=self.ensemble,
             )
         if self.ensemble:
             self.estimators_ = models
-            self.recalibrators_ = [
-                _method.fit(
-                    clone(recalibrator),
-                    y[fold.rows],
-                    pooled.dist._take(place),
-                    _at(sample_weight, fold.rows),
-                    _at(groups, fold.rows),
-                    _safe_indexing(X, fold.rows),
-                    self.shrinkage_,
-                )
-                for fold, place in zip(folds, pooled.places, strict=True)
-            ]
+            self.recalibrators_ = fit_map_per_fold(
+                recalibrator, data, forecasts, folds, self.shrinkage_
+            )
         else:
             self.estimator_ = models[0]
-            self.recalibrator_ = self._fit_map(recalibrator, X, y, pooled, sample_weight, groups)
-        self._take_features_of(models[0])
-        self._column_names = column_names(X)
+            self.recalibrator_ = fit_map(recalibrator, data, forecasts, self.shrinkage_)
+        take_features(self, models[0])
+        self._column_names = column_names(data.X)
         if self._column_names is not None:
             self.feature_names_in_ = self._column_names
         return self
-
-    def _check_columns_of_frozen(self, X: Any) -> None:
-        """Raise if a model that is trained already knows these columns in another order."""
-        names = getattr(self.estimator, "feature_names_in_", None)
-        if not isinstance(self.estimator, FrozenEstimator) or names is None:
-            return
-        given = column_names(X)
-        # Names that a package made up for an array are none of a frame.
-        if given is not None and set(given) == set(names):
-            check_columns(self.estimator, np.asarray(names, dtype=object), X)
-
-    def _forecast(
-        self, training: Training, splits: list[Split] | None
-    ) -> tuple[list[Fold], list[Any]]:
-        """Return forecasts of rows to calibrate on, and the models to predict with."""
-        if splits is not None and self.ensemble:
-            folds = training.folds(splits, keep=True)
-            return folds, [fold.model for fold in folds]
-        if splits is not None:
-            model, folds = training.whole_and_folds(splits)
-            return folds, [model]
-        model = training.whole()
-        rows = np.arange(len(training.y))
-        return [Fold(rows, training.forecast(model, training.X), model)], [model]
-
-    def _learn_scale(
-        self, X: Any, y: FloatArray, pooled: Pool, sample_weight: FloatArray | None, seed: int
-    ) -> Distribution:
-        """Learn the width given x; return the forecasts with widths learned without their rows."""
-        from trueline.estimators._scale import learn_scale_once
-
-        # A row in several test sets is learned from once: else what is learned of it without
-        # itself would have seen it all the same.
-        self.scale_, dist = learn_scale_once(
-            self.scale_estimator,
-            _rows_of(X, pooled.once),
-            y[pooled.once],
-            pooled.dist,
-            _at(sample_weight, pooled.once),
-            seed,
-            repeats=(pooled.first, pooled.which),
-        )
-        return dist
-
-    def _fit_map(
-        self,
-        recalibrator: Recalibrator,
-        X: Any,
-        y: FloatArray,
-        pooled: Pool,
-        sample_weight: FloatArray | None,
-        groups: Any,
-    ) -> Recalibrator:
-        """Fit one map on the rows of all folds."""
-        dist, rows, weight = pooled.dist, pooled.rows, pooled.weights(sample_weight)
-        if recalibrator.needs_features:  # it learns from x: each row once, as the scale
-            dist, rows = dist._take(pooled.first), pooled.once
-            weight = _at(sample_weight, rows)
-        x_once = _rows_of(X, pooled.once)
-        at_rows = _at(groups, rows)
-        return _method.fit(recalibrator, y[rows], dist, weight, at_rows, x_once, self.shrinkage_)
-
-    def _find_least_scale(self, dist: Distribution, model: Any) -> None:
-        self._least_scale = 0.0
-        if type(dist) is Normal and self.dist is None and spread_excludes_noise(model):
-            self._least_scale = _LEAST_SHARE * float(dist.scale.mean())
-
-    def _with_least_scale(self, dist: Distribution) -> Distribution:
-        if type(dist) is not Normal or self._least_scale == 0.0:
-            return dist
-        return Normal(dist.loc, np.maximum(dist.scale, self._least_scale))
-
-    def _with_honest_scale(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Give forecasts of rows of the fit a width that was learned without them."""
-        dist = self._with_least_scale(dist)
-        if self.scale_ is None:
-            return dist
-        return self.scale_.apply_out_of_bag(_safe_indexing(X, rows), dist, rows)
-
-    def _seeded_estimator(self, seed: int) -> Any:
-        if isinstance(self.estimator, FrozenEstimator):
-            return self.estimator
-        return self._seeded(clone(self.estimator), seed)
-
-    def _seeded(self, part: Any, seed: int) -> Any:
-        if self.random_state is not None:
-            unset = [
-                name
-                for name, value in part.get_params().items()
-                if value is None and name.rpartition("__")[2] == "random_state"
-            ]
-            part.set_params(**dict.fromkeys(unset, seed))
-        return part
-
-    def _take_features_of(self, model: Any) -> None:
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-
-    def _route(
-        self, sample_weight: FloatArray | None, groups: Any, fit_params: dict[str, Any]
-    ) -> Bunch:
-        """Say what goes to the estimator's fit and what to the splitter, as scikit-learn does."""
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(
-                self, "fit", sample_weight=sample_weight, groups=groups, **fit_params
-            )
-        to_estimator = dict(fit_params)
-        if sample_weight is not None and not isinstance(self.estimator, FrozenEstimator):
-            if "sample_weight" in signature(self.estimator.fit).parameters:
-                to_estimator["sample_weight"] = sample_weight
-            else:
-                warnings.warn(
-                    f"{type(self.estimator).__name__}.fit takes no sample_weight, so the weights "
-                    f"are used for the map alone. To route them further, enable scikit-learn's "
-                    f"metadata routing: sklearn.set_config(enable_metadata_routing=True).",
-                    CalibrationWarning,
-                    stacklevel=3,
-                )
-        to_splitter = {"groups": groups} if splits_by_group(self.cv) else {}
-        return Bunch(estimator=Bunch(fit=to_estimator), splitter=Bunch(split=to_splitter))
 
     # ---- predict ---------------------------------------------------------------------
 
@@ -444,9 +311,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
-            dist = self._with_least_scale(forecast(model, X))
-            if self.scale_ is not None:
-                dist = self.scale_.apply(ordered, dist)
+            dist = self._widths.apply(ordered, forecast(model, X))
             yield _method.transform(recalibrator, dist, groups, ordered)
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
@@ -625,21 +490,3 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def __sklearn_tags__(self) -> Any:
         return inherited(super().__sklearn_tags__(), self.estimator)
-
-
-def _seed(random_state: Any) -> int:
-    """Turn any state into a number that all parts of a fit can share."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
-        return int(random_state)
-    return int(generator(random_state).integers(2**31))
-
-
-def _rows_of(X: Any, rows: Rows) -> Any:
-    """Return some of the rows, sorted and each once; X itself if those are all."""
-    return X if len(rows) == _num_samples(X) else _safe_indexing(X, rows)
-
-
-def _at(a: Any, rows: Rows) -> Any:
-    return None if a is None else a[rows]

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution
-from trueline.estimators._crossfit import Rows, Split, Training, pool
+from trueline.estimators._crossfit import CrossFitter, Split, out_of_fold
 
 # So many rows tell how errors shrink to within a hundredth; on large data that takes but two fits,
 # rather than as many as there are folds.
@@ -26,7 +26,7 @@ _LEAST_FACTOR = 0.8
 
 
 def find_shrinkage(
-    training: Training,
+    fitter: CrossFitter,
     splits: Sequence[Split],
     dist: Distribution,
     with_width: Callable[[Distribution, Rows], Distribution],
@@ -38,7 +38,7 @@ def find_shrinkage(
 
     Parameters
     ----------
-    training : Training
+    fitter : CrossFitter
     splits : sequence of (train, test)
         Of the fold models.
     dist : Distribution
@@ -54,12 +54,12 @@ def find_shrinkage(
     float
         What to multiply scores by; 1 where the splits do not allow a comparison.
     """
-    n = len(training.y)
+    n = len(fitter.y)
     thinned = thinned_splits(splits, n)
     if thinned is None:
         return 1.0
-    fewer = pool(training.folds(thinned))
-    rows, y = fewer.rows, training.y[fewer.rows, None]
+    fewer = out_of_fold(fitter.fit_folds(thinned))
+    rows, y = fewer.rows, fitter.y[fewer.rows, None]
     weight = None if sample_weight is None else sample_weight[rows]
     score = with_width(fewer.dist, rows)._score(y)[:, 0]
     if ensemble:

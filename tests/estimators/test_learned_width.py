@@ -7,7 +7,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 
 import trueline as tl
-from trueline.estimators._scale import learn_scale
+from trueline.estimators._learned_width import learn_width
 
 
 def rows(n, seed=0, *, spread=0.0):
@@ -28,7 +28,7 @@ def held_out_crps(X, y, fitted_on, new, scale, train):
 def test_on_homoscedastic_data_the_crps_does_not_rise_by_a_percent(n, seed):
     X, y, loc = rows(n + 2000, seed)
     train = np.arange(len(y)) < n
-    scale, honest = learn_scale("auto", X[train], y[train], tl.Point(loc[train]), None, seed)
+    scale, honest = learn_width("auto", X[train], y[train], tl.Point(loc[train]), None, seed)
     ours = held_out_crps(X, y, honest, tl.Point(loc[~train]), scale, train)
     constant = tl.Isotonic().fit(y[train], tl.Point(loc[train])).transform(tl.Point(loc[~train]))
     assert ours <= 1.01 * tl.crps(y[~train], constant)
@@ -37,7 +37,7 @@ def test_on_homoscedastic_data_the_crps_does_not_rise_by_a_percent(n, seed):
 def test_a_width_that_varies_is_learned_and_pays():
     X, y, loc = rows(2400, spread=1.0)
     train = np.arange(len(y)) < 400
-    scale, honest = learn_scale("auto", X[train], y[train], tl.Point(loc[train]), None, 0)
+    scale, honest = learn_width("auto", X[train], y[train], tl.Point(loc[train]), None, 0)
     assert scale.kind == "learned"
     assert scale.crps["learned"] < 0.97 * scale.crps["constant"]
     ours = held_out_crps(X, y, honest, tl.Point(loc[~train]), scale, train)
@@ -52,7 +52,7 @@ def test_a_width_that_varies_is_learned_and_pays():
 def test_an_own_scale_that_is_right_is_kept():
     X, y, loc = rows(400, spread=1.0)
     dist = tl.Normal(loc, np.exp(X[:, 1]))
-    scale, honest = learn_scale("auto", X, y, dist, None, 0)
+    scale, honest = learn_width("auto", X, y, dist, None, 0)
     assert scale.kind == "own"
     assert honest is dist
     assert scale.apply(X[:5], dist[:5]).scale == pytest.approx(dist.scale[:5])
@@ -61,7 +61,7 @@ def test_an_own_scale_that_is_right_is_kept():
 def test_an_own_scale_that_misleads_is_given_up():
     X, y, loc = rows(400)
     dist = tl.Laplace(loc, np.exp(2.0 * X[:, 1]))
-    scale, honest = learn_scale("auto", X, y, dist, None, 0)
+    scale, honest = learn_width("auto", X, y, dist, None, 0)
     assert scale.kind == "constant"
     assert isinstance(honest, tl.Laplace)
     assert np.ptp(scale.apply(X[:9], dist[:9]).scale) == 0.0
@@ -70,7 +70,7 @@ def test_an_own_scale_that_misleads_is_given_up():
 def test_none_leaves_the_forecast_as_it_is():
     X, y, loc = rows(200, spread=1.0)
     dist = tl.Point(loc)
-    scale, honest = learn_scale(None, X, y, dist, None, 0)
+    scale, honest = learn_width(None, X, y, dist, None, 0)
     assert honest is dist
     assert scale.apply(X, dist) is dist
 
@@ -86,7 +86,7 @@ def test_none_leaves_the_forecast_as_it_is():
 )
 def test_forecasts_with_a_shape_of_their_own_stay_as_they_are(dist):
     X, y, _ = rows(200, spread=1.0)
-    scale, honest = learn_scale("auto", X, y, dist, None, 0)
+    scale, honest = learn_width("auto", X, y, dist, None, 0)
     assert honest is dist
     assert scale.apply(X, dist) is dist
 
@@ -94,7 +94,7 @@ def test_forecasts_with_a_shape_of_their_own_stay_as_they_are(dist):
 def test_the_family_is_kept():
     X, y, loc = rows(300, spread=1.0)
     dist = tl.StudentT(loc, 1.0, df=4.0)
-    scale, honest = learn_scale("auto", X, y, dist, None, 0)
+    scale, honest = learn_width("auto", X, y, dist, None, 0)
     assert scale.kind == "learned"
     assert isinstance(honest, tl.StudentT)
     assert isinstance(scale.apply(X, dist), tl.StudentT)
@@ -103,7 +103,7 @@ def test_the_family_is_kept():
 def test_a_regressor_is_cross_fitted_and_not_changed():
     X, y, loc = rows(300, spread=1.0)
     forest = RandomForestRegressor(30, min_samples_leaf=1, random_state=0)
-    scale, honest = learn_scale(forest, X, y, tl.Point(loc), None, 0)
+    scale, honest = learn_width(forest, X, y, tl.Point(loc), None, 0)
     assert not hasattr(forest, "estimators_")
     error = np.abs(y - loc)
     fitted = scale.apply(X, tl.Point(loc)).scale
@@ -128,9 +128,9 @@ def test_a_regressor_gets_the_weights_if_it_takes_them():
 
     X, y, loc = rows(50)
     weight = np.arange(1.0, 51.0)
-    learn_scale(Spy(), X, y, tl.Point(loc), weight, 0)
+    learn_width(Spy(), X, y, tl.Point(loc), weight, 0)
     assert [len(w) for w in seen] == [40, 40, 40, 40, 40, 50]
-    learn_scale(Deaf(), X, y, tl.Point(loc), weight, 0)
+    learn_width(Deaf(), X, y, tl.Point(loc), weight, 0)
     assert len(seen) == 6
 
 
@@ -138,14 +138,14 @@ def test_rows_without_weight_are_not_there():
     X, y, loc = rows(300, spread=1.0)
     weight = np.where(np.arange(300) < 200, 1.0, 0.0)
     spoiled = np.where(weight > 0, y, 1e6)
-    scale, _ = learn_scale("auto", X, spoiled, tl.Point(loc), weight, 0)
+    scale, _ = learn_width("auto", X, spoiled, tl.Point(loc), weight, 0)
     assert scale.kind == "learned"
     assert scale.apply(X, tl.Point(loc)).scale.max() < 100.0
 
 
 def test_a_negative_prediction_of_an_error_is_no_scale():
     X, y, loc = rows(200, spread=1.0)
-    scale, honest = learn_scale(LinearRegression(), X, y, tl.Point(loc), None, 0)
+    scale, honest = learn_width(LinearRegression(), X, y, tl.Point(loc), None, 0)
     assert honest.scale.min() > 0
     assert scale.apply(100.0 * X, tl.Point(loc)).scale.min() > 0
 
@@ -155,7 +155,7 @@ def test_strings_fall_back_to_what_the_forecast_says():
     loc = rng.uniform(0.0, 4.0, size=600)
     y = loc + loc * rng.normal(size=600)
     X = np.where(loc[:, None] > 2, "high", "low").astype(object)
-    scale, _ = learn_scale("auto", X, y, tl.Point(loc), None, 0)
+    scale, _ = learn_width("auto", X, y, tl.Point(loc), None, 0)
     low, high = scale.apply(X[:2], tl.Point([0.5, 3.5])).scale
     assert high > 2.0 * low
 
@@ -163,7 +163,7 @@ def test_strings_fall_back_to_what_the_forecast_says():
 def test_missing_values_are_values():
     X, y, loc = rows(300, spread=1.0)
     X[::7, 2] = np.nan
-    scale, honest = learn_scale("auto", X, y, tl.Point(loc), None, 0)
+    scale, honest = learn_width("auto", X, y, tl.Point(loc), None, 0)
     assert scale.kind == "learned"
     assert np.isfinite(honest.scale).all()
     assert np.isfinite(scale.apply(X, tl.Point(loc)).scale).all()
@@ -171,7 +171,7 @@ def test_missing_values_are_values():
 
 def test_a_row_has_the_same_width_in_any_batch():
     X, y, loc = rows(300, spread=1.0)
-    scale, _ = learn_scale("auto", X, y, tl.Point(loc), None, 0)
+    scale, _ = learn_width("auto", X, y, tl.Point(loc), None, 0)
     whole = scale.apply(X, tl.Point(loc)).scale
     order = np.random.default_rng(1).permutation(300)
     np.testing.assert_array_equal(scale.apply(X[order], tl.Point(loc[order])).scale, whole[order])
@@ -181,18 +181,18 @@ def test_a_row_has_the_same_width_in_any_batch():
 
 def test_other_forecasts_of_the_rows_of_the_fit_get_honest_widths():
     X, y, loc = rows(300, spread=1.0)
-    scale, honest = learn_scale("auto", X, y, tl.Point(loc), None, 0)
+    scale, honest = learn_width("auto", X, y, tl.Point(loc), None, 0)
     same = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X)))
     np.testing.assert_array_equal(same.scale, honest.scale)
     assert (same.scale != scale.apply(X, tl.Point(loc)).scale).any()
-    scale, _ = learn_scale(LinearRegression(), X, y, tl.Point(loc), None, 0)
+    scale, _ = learn_width(LinearRegression(), X, y, tl.Point(loc), None, 0)
     given = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X))).scale
     np.testing.assert_array_equal(given, scale.apply(X, tl.Point(loc)).scale)
 
 
 def test_a_seed_makes_it_reproducible():
     X, y, loc = rows(300, spread=1.0)
-    first, second = (learn_scale("auto", X, y, tl.Point(loc), None, 3)[1].scale for _ in range(2))
+    first, second = (learn_width("auto", X, y, tl.Point(loc), None, 3)[1].scale for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
@@ -200,14 +200,14 @@ def test_a_seed_makes_it_reproducible():
 def test_a_model_that_is_never_wrong_has_nothing_to_learn_from(scale_estimator):
     X, _, loc = rows(200)
     dist = tl.Point(loc)
-    assert learn_scale(scale_estimator, X, loc, dist, None, 0)[1] is dist
+    assert learn_width(scale_estimator, X, loc, dist, None, 0)[1] is dist
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
 @pytest.mark.parametrize("scale_estimator", ["auto", LinearRegression()], ids=repr)
 def test_a_handful_of_rows(scale_estimator, n):
     X, y, loc = rows(n)
-    scale, honest = learn_scale(scale_estimator, X, y, tl.Point(loc), None, 0)
+    scale, honest = learn_width(scale_estimator, X, y, tl.Point(loc), None, 0)
     assert len(honest) == n
     assert (scale.apply(X, tl.Point(loc)).scale > 0).all()
 
@@ -216,4 +216,4 @@ def test_a_handful_of_rows(scale_estimator, n):
 def test_what_is_no_regressor_is_refused(wrong):
     X, y, loc = rows(20)
     with pytest.raises(ValueError, match="expected 'auto', a regressor"):
-        learn_scale(wrong, X, y, tl.Point(loc), None, 0)
+        learn_width(wrong, X, y, tl.Point(loc), None, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,8 +40,8 @@ class _Regression(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Scale:
-    """The width of a forecast as a function of x. Made by `learn_scale`.
+class LearnedWidth:
+    """The width of a forecast as a function of x. Made by `learn_width`.
 
     Attributes
     ----------
@@ -96,14 +96,14 @@ class _Forest:
         return np.where(unseen > 0, width, self.usual)
 
 
-def learn_scale(
+def learn_width(
     scale_estimator: Any,
     X: Any,
     y: FloatArray,
     dist: Distribution,
     sample_weight: FloatArray | None,
     random_state: RandomState,
-) -> tuple[Scale, Distribution]:
+) -> tuple[LearnedWidth, Distribution]:
     """Learn how the width of forecasts depends on x.
 
     The features are X, if it is a table of numbers, the prediction, and the forecast's own
@@ -126,7 +126,7 @@ def learn_scale(
 
     Returns
     -------
-    Scale
+    LearnedWidth
         To apply to forecasts of new rows.
     Distribution
         The forecasts of these rows, each with a width that was learned without it.
@@ -135,16 +135,16 @@ def learn_scale(
     --------
     >>> import numpy as np
     >>> import trueline as tl
-    >>> from trueline.estimators._scale import learn_scale
+    >>> from trueline.estimators._learned_width import learn_width
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
-    >>> scale, honest = learn_scale("auto", X, y, tl.Point(np.zeros(500)), None, 0)
-    >>> scale.kind, scale.apply([[0.2], [0.8]], tl.Point([0.0, 0.0])).std().round(0)
+    >>> width, honest = learn_width("auto", X, y, tl.Point(np.zeros(500)), None, 0)
+    >>> width.kind, width.apply([[0.2], [0.8]], tl.Point([0.0, 0.0])).std().round(0)
     ('learned', array([1., 4.]))
     """
     if scale_estimator is None:
-        return Scale("own", {}), dist
+        return LearnedWidth("own", {}), dist
     automatic = isinstance(scale_estimator, str)
     if scale_estimator != "auto" if automatic else not learns(scale_estimator):
         raise ValueError(
@@ -156,43 +156,44 @@ def learn_scale(
     rng = generator(random_state)
     if not automatic:
         if usual == 0.0:  # nothing to learn from a model that is never wrong
-            return Scale("own", {}), dist
+            return LearnedWidth("own", {}), dist
         return _by_regressor(scale_estimator, X, dist, error, usual, sample_weight, rng)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
     if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
-        return Scale("own", {}), dist
-    candidates: dict[str, tuple[Scale, Distribution]] = {}
+        return LearnedWidth("own", {}), dist
+    candidates: dict[str, tuple[LearnedWidth, Distribution]] = {}
     if not dist._has_spread:
-        candidates["constant"] = Scale("own", {}), dist
+        candidates["constant"] = LearnedWidth("own", {}), dist
     else:
-        constant = Scale("constant", {}, usual)
+        constant = LearnedWidth("constant", {}, usual)
         candidates["constant"] = constant, constant.apply(X, dist)
-        candidates["own"] = Scale("own", {}), dist
+        candidates["own"] = LearnedWidth("own", {}), dist
     candidates["learned"] = _by_forest(X, dist, error, usual, sample_weight, rng)
     return _simplest(candidates, y, sample_weight, rng)
 
 
-def learn_scale_once(
+def learn_width_per_row(
     scale_estimator: Any,
     X: Any,
     y: FloatArray,
     dist: Distribution,
     sample_weight: FloatArray | None,
     random_state: RandomState,
-    repeats: tuple[Rows, Rows],
-) -> tuple[Scale, Distribution]:
-    """Learn from one forecast a row, where rows were forecast several times.
+    *,
+    first: Rows,
+    row_index: Rows,
+) -> tuple[LearnedWidth, Distribution]:
+    """Learn from the first forecast of each row, where rows were forecast several times.
 
-    Widths for a row must come from others: its repeats would give it away. `dist` has all
-    forecasts, of which the first of the arrays picks one a row, and the second says which row
-    each forecast is of; the rest is as in `learn_scale`.
+    The width of a row must be learned from other rows, and its other forecasts would reveal its
+    outcome. Forecast ``first[j]`` is the first of row j, and forecast i belongs to row
+    ``row_index[i]``; the rest is as in `learn_width`.
     """
-    first, which = repeats
-    once = dist if len(first) == len(dist) else dist._take(first)
-    scale, honest = learn_scale(scale_estimator, X, y, once, sample_weight, random_state)
-    if once is dist:
-        return scale, honest
-    return scale, dist if scale.kind == "own" else _rescaled(dist, honest._width()[which])
+    firsts = dist if len(first) == len(dist) else dist._take(first)
+    width, honest = learn_width(scale_estimator, X, y, firsts, sample_weight, random_state)
+    if firsts is dist:
+        return width, honest
+    return width, dist if width.kind == "own" else _rescaled(dist, honest._width()[row_index])
 
 
 def _by_forest(
@@ -202,13 +203,13 @@ def _by_forest(
     usual: float,
     w: FloatArray | None,
     rng: np.random.Generator,
-) -> tuple[Scale, Distribution]:
+) -> tuple[LearnedWidth, Distribution]:
     """Width by a forest; its out-of-bag predictions are honest."""
     reads_x = _is_table(X)
     features = _features(X if reads_x else None, dist)
     trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
-    scale = Scale("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
-    return scale, scale.apply_out_of_bag(X, dist, np.arange(len(dist)))
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
+    return width, width.apply_out_of_bag(X, dist, np.arange(len(dist)))
 
 
 def _by_regressor(
@@ -219,7 +220,7 @@ def _by_regressor(
     usual: float,
     w: FloatArray | None,
     rng: np.random.Generator,
-) -> tuple[Scale, Distribution]:
+) -> tuple[LearnedWidth, Distribution]:
     """Width by a given regressor, cross-fitted to be honest."""
     from sklearn.base import clone
     from sklearn.model_selection import KFold, cross_val_predict
@@ -230,21 +231,21 @@ def _by_regressor(
     weighted = w is not None and has_fit_parameter(regressor, "sample_weight")
     params = {"sample_weight": w} if weighted else {}
     if len(error) < 2:
-        width = np.full(len(error), usual)
+        held_out = np.full(len(error), usual)
     else:
         folds = KFold(min(_FOLDS, len(error)), shuffle=True, random_state=int(rng.integers(2**31)))
-        width = cross_val_predict(clone(regressor), features, error, cv=folds, params=params)
+        held_out = cross_val_predict(clone(regressor), features, error, cv=folds, params=params)
     fitted = clone(regressor).fit(features, error, **params)
-    scale = Scale("learned", {}, _LEAST_SHARE * usual, fitted, reads_x)
-    return scale, _rescaled(dist, scale._positive(width))
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, fitted, reads_x)
+    return width, _rescaled(dist, width._positive(held_out))
 
 
 def _simplest(
-    candidates: dict[str, tuple[Scale, Distribution]],
+    candidates: dict[str, tuple[LearnedWidth, Distribution]],
     y: FloatArray,
     w: FloatArray | None,
     rng: np.random.Generator,
-) -> tuple[Scale, Distribution]:
+) -> tuple[LearnedWidth, Distribution]:
     """Return the first candidate that no later one beats clearly."""
     fold = rng.permutation(len(y)) % _FOLDS
     losses = {name: _held_out_crps(y, dist, w, fold) for name, (_, dist) in candidates.items()}
@@ -254,9 +255,9 @@ def _simplest(
         gain, noise = _mean_and_error(losses[best] - losses[name], w)
         if gain > _MARGIN * noise:
             best = name
-    scale, honest = candidates[best]
+    width, honest = candidates[best]
     crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
-    return Scale(scale.kind, crps, scale._width, scale._regression, scale._reads_x), honest
+    return replace(width, crps=crps), honest
 
 
 def _held_out_crps(

@@ -1,0 +1,203 @@
+"""The steps of `CalibratedRegressor.fit`: seeds, routing, forecasts, widths and maps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import Bunch, _safe_indexing
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import _num_samples
+
+from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
+from trueline.distributions import Distribution, Normal
+from trueline.estimators import _method
+from trueline.estimators._checks import splits_by_group
+from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold, Split
+from trueline.interop import spread_excludes_noise
+from trueline.recalibration import Recalibrator
+
+# Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large
+# that it moves the mean of every forecast. Such scales are kept above this share of their mean.
+_LEAST_SHARE = 0.1
+
+
+class Data(NamedTuple):
+    """The rows that ``fit`` is called with."""
+
+    X: Any
+    y: FloatArray
+    sample_weight: FloatArray | None
+    groups: Any
+
+    def take(self, rows: Rows) -> Data:
+        """Return some of the rows, sorted and without repetitions; itself if those are all."""
+        if len(rows) == _num_samples(self.X):
+            return self
+        return Data(_safe_indexing(self.X, rows), self.y[rows], *self.weights_and_groups(rows))
+
+    def weights_and_groups(self, rows: Rows) -> tuple[Any, Any]:
+        """Return the weights and groups of these rows, which may repeat."""
+        weight, groups = self.sample_weight, self.groups
+        return None if weight is None else weight[rows], None if groups is None else groups[rows]
+
+
+class Widths(NamedTuple):
+    """How the widths of forecasts are changed before they are recalibrated.
+
+    Attributes
+    ----------
+    least_scale : float
+        The smallest scale of normal forecasts.
+    learned : LearnedWidth or None
+        The width that was learned.
+    """
+
+    least_scale: float
+    learned: Any = None
+
+    def apply(self, X: Any, dist: Distribution) -> Distribution:
+        """Return forecasts of new rows with these widths."""
+        dist = self._at_least(dist)
+        return dist if self.learned is None else self.learned.apply(X, dist)
+
+    def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
+        """Return forecasts of these rows of X, with widths that were learned without them."""
+        dist = self._at_least(dist)
+        if self.learned is None:
+            return dist
+        return self.learned.apply_out_of_bag(_safe_indexing(X, rows), dist, rows)
+
+    def _at_least(self, dist: Distribution) -> Distribution:
+        if type(dist) is not Normal or self.least_scale == 0.0:
+            return dist
+        return Normal(dist.loc, np.maximum(dist.scale, self.least_scale))
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed that all parts of a fit share."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
+        return int(random_state)
+    return int(generator(random_state).integers(2**31))
+
+
+def set_seeds(part: Any, seed: int) -> None:
+    """Set every ``random_state`` that is None in an estimator or recalibrator."""
+    unset = [
+        name
+        for name, value in part.get_params().items()
+        if value is None and name.rpartition("__")[2] == "random_state"
+    ]
+    part.set_params(**dict.fromkeys(unset, seed))
+
+
+def route(model: Any, data: Data, fit_params: dict[str, Any]) -> Bunch:
+    """Return the arguments of the estimator's fit and of the splitter, as scikit-learn does."""
+    if get_config()["enable_metadata_routing"]:
+        return process_routing(
+            model, "fit", sample_weight=data.sample_weight, groups=data.groups, **fit_params
+        )
+    to_estimator = dict(fit_params)
+    if data.sample_weight is not None and not isinstance(model.estimator, FrozenEstimator):
+        if "sample_weight" in signature(model.estimator.fit).parameters:
+            to_estimator["sample_weight"] = data.sample_weight
+        else:
+            warnings.warn(
+                f"{type(model.estimator).__name__}.fit takes no sample_weight, so the weights "
+                f"are used for the map alone. To route them further, enable scikit-learn's "
+                f"metadata routing: sklearn.set_config(enable_metadata_routing=True).",
+                CalibrationWarning,
+                stacklevel=3,
+            )
+    to_splitter = {"groups": data.groups} if splits_by_group(model.cv) else {}
+    return Bunch(estimator=Bunch(fit=to_estimator), splitter=Bunch(split=to_splitter))
+
+
+def fit_models(
+    fitter: CrossFitter, splits: Sequence[Split] | None, *, ensemble: bool
+) -> tuple[list[Fold], list[Any]]:
+    """Return the forecasts to calibrate on, and the models to predict with."""
+    if splits is not None and ensemble:
+        folds = fitter.fit_folds(splits, keep=True)
+        return folds, [fold.model for fold in folds]
+    if splits is not None:
+        model, folds = fitter.fit_all_and_folds(splits)
+        return folds, [model]
+    model = fitter.fit_all()
+    rows = np.arange(len(fitter.y))
+    return [Fold(rows, fitter.forecast(model, fitter.X), model)], [model]
+
+
+def learn_widths(
+    scale_estimator: Any, data: Data, forecasts: OutOfFold, model: Any, seed: int
+) -> tuple[Widths, OutOfFold]:
+    """Learn the widths; return also the forecasts with widths learned without their rows.
+
+    `model` is the fitted model, or None if its own scale is to be left as it is.
+    """
+    widths = Widths(0.0)
+    dist = forecasts.dist
+    if type(dist) is Normal and model is not None and spread_excludes_noise(model):
+        widths = Widths(_LEAST_SHARE * float(dist.scale.mean()))
+        dist = widths.apply(None, dist)
+    if scale_estimator is not None:
+        from trueline.estimators._learned_width import learn_width_per_row
+
+        # Each row counts once: the other forecasts of a row would reveal its outcome.
+        once = data.take(forecasts.unique_rows)
+        learned, dist = learn_width_per_row(
+            scale_estimator,
+            once.X,
+            once.y,
+            dist,
+            once.sample_weight,
+            seed,
+            first=forecasts.first,
+            row_index=forecasts.row_index,
+        )
+        widths = widths._replace(learned=learned)
+    return widths, forecasts._replace(dist=dist)
+
+
+def fit_map(
+    recalibrator: Recalibrator, data: Data, forecasts: OutOfFold, shrinkage: float
+) -> Recalibrator:
+    """Fit one map on the forecasts of all folds."""
+    once = data.take(forecasts.unique_rows)
+    if recalibrator.needs_features:  # it learns from x, so that each row counts once
+        X, y, weight, groups = once
+        dist = forecasts.dist._take(forecasts.first)
+    else:
+        X, y, dist = once.X, data.y[forecasts.rows], forecasts.dist
+        weight = forecasts.weights(data.sample_weight)
+        _, groups = data.weights_and_groups(forecasts.rows)
+    return _method.fit(recalibrator, y, dist, weight, groups, X, shrinkage)
+
+
+def fit_map_per_fold(
+    recalibrator: Recalibrator,
+    data: Data,
+    forecasts: OutOfFold,
+    folds: Sequence[Fold],
+    shrinkage: float,
+) -> list[Recalibrator]:
+    """Fit a map for each fold, on its test rows."""
+    return [
+        _method.fit(
+            clone(recalibrator),
+            data.y[fold.rows],
+            forecasts.dist._take(position),
+            *data.weights_and_groups(fold.rows),
+            _safe_indexing(data.X, fold.rows),
+            shrinkage,
+        )
+        for fold, position in zip(folds, forecasts.positions, strict=True)
+    ]
