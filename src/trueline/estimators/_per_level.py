@@ -208,7 +208,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         check_columns(self.estimators_[0], getattr(self, "_column_names", None), X)
         columns = [point_prediction(model, X) for model in self.estimators_]
-        return Quantiles(self.levels_, np.sort(np.stack(columns, axis=1), axis=1))
+        return Quantiles(self.levels_, np.sort(np.stack(columns), axis=0).T)
 
     def predict(self, X: Any) -> FloatArray:
         """Return the medians of the forecasts.
