@@ -59,7 +59,8 @@ def test_a_path_keeps_its_member():
     fitted = small(DeepEnsembleGRURegressor, n_steps=3, n_members=3).fit(X, y)
     draw = fitted._path_sampler(6, 0)
     n = 4000
-    means, scales = (a[:, 0] for a in fitted._members(X[:1]))
+    members = fitted.predict_dist(X[:1]).components
+    means, scales = np.array([(m.loc[0], m.scale[0]) for m in members]).T
     rows = on_paths(np.repeat(X[:1], n, axis=0), 6)
     followed = []
     for _ in range(2):

@@ -47,13 +47,13 @@ def test_folds_are_trained_as_one_stack(model, ensemble, monkeypatch):
     # A pipeline has to train them one by one.
     alone = tl.CalibratedRegressor(make_pipeline(model), **options).fit(X, y)
     stacks = []
-    train = _training.train
+    run = _training.Trainer.run
 
-    def counted(recipe, members, progress=None):
-        stacks.append(len(members))
-        return train(recipe, members, progress)
+    def counted(trainer, progress=None):
+        stacks.append(len(trainer.runners))
+        return run(trainer, progress)
 
-    monkeypatch.setattr(_training, "train", counted)
+    monkeypatch.setattr(_training.Trainer, "run", counted)
     stacked = tl.CalibratedRegressor(model, **options).fit(X, y)
     networks = model._n_networks()
     # The folds, with the model of all rows unless they predict together; then the thinned ones.

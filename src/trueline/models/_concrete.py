@@ -1,4 +1,4 @@
-"""Dropout whose rates are learned."""
+"""Dropout with learned rates."""
 
 from __future__ import annotations
 
@@ -15,66 +15,63 @@ from trueline.models._regressor import Job, NetworkRegressor
 
 
 class ConcreteDropoutRegressor(NetworkRegressor):
-    """A network that learns how much to drop, and the noise of every row.
+    """A network that learns its dropout rates and the noise of every row.
 
-    In training, masks are drawn from a relaxation of the Bernoulli law that lets gradients reach
-    the rates, one a layer, that of the inputs included; the loss is the negative log-likelihood
-    of a normal law, and a term that grows as the rates leave 1/2 and as weights grow, divided
-    by the number of rows (Gal, Hron and Kendall, 2017, equations 2 to 5). So the rates fall as rows
-    come in. Forecasts drop whole units, and are the normal law with the mean of the samples
-    and the variance among them plus the mean variance of their noise.
+    Training draws masks from a continuous relaxation of the Bernoulli law, so that gradients reach
+    the dropout rates: one for the inputs and one per hidden layer. The loss is the negative
+    log-likelihood of a normal law plus a term, divided by the number of rows, that grows with the
+    weights and with the distance of the rates from 1/2 (Gal, Hron and Kendall, 2017, equations 2
+    to 5). The learned rates therefore fall as the number of rows grows. Forecasts drop whole
+    units; they are normal, with the mean of the samples, and the variance between the samples plus
+    the mean variance of their noise.
 
-    A network that learns few rows by heart forecasts no noise and has no reason to drop units.
-    The rows held out stop training before; without them (``validation_fraction=0``) the rates of
-    a wide network on few rows fall to 0.
+    A network that memorises few rows forecasts no noise and learns rates of 0. Early stopping on
+    the held-out rows prevents this; ``validation_fraction=0`` switches it off.
 
     Parameters
     ----------
     hidden : sequence of int, default (128, 128)
         Widths of the hidden layers.
     activation : {"prelu", "relu", "silu", "tanh"}, default "prelu"
+        Activation of the hidden layers.
     n_samples : int, default 100
-        Thinned networks a forecast is made of.
+        Number of thinned networks per forecast.
     initial_rate : float, default 0.1
-        Of dropout in all layers before training, in (0, 1).
+        Dropout rate of all layers before training, in (0, 1).
     length_scale : float, default 1e-2
-        Of the prior on the weights: larger is a stronger pull to 0.
+        Length scale of the prior on the weights; a larger one pulls them more strongly to 0.
     learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
+        Learning rate of Adam.
+    batch_size, max_epochs : int, default 32 and 400
+        Rows per training step, and the largest number of passes over the rows.
     patience : int, default 30
-        Epochs without a smaller loss on the rows held out after which training stops. The
+        Training stops after this many epochs without a smaller loss on the held-out rows. The
         weights of the best epoch are kept.
     validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
+        Share of the rows to hold out for early stopping. With 0, or with fewer than 10 rows, all
+        rows train and training runs for `max_epochs`.
     device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
+        Device, as torch names it. ``torch.set_num_threads`` sets the number of threads.
     progress : bool, default False
-        Show on the standard error how far training is.
+        Whether to show the progress of training on the standard error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        With an integer, fits repeat bit for bit on one machine. Forecasts of a fitted model always
+        repeat.
 
     Attributes
     ----------
     rates_ : ndarray
-        Learned rates of dropout: of the inputs, then after each hidden layer.
+        Learned dropout rates, of the inputs and then of each hidden layer.
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first.
-    n_epochs_ : (1,) ndarray
-        Epochs trained.
-    loss_ : (1,) ndarray
-        Loss on the rows held out, in standardised units.
+        Weights by name, float32, with one network per entry of the first axis.
+    n_epochs_, loss_ : (1,) ndarray
+        Epochs trained, and the loss on the held-out rows in standardised units.
     standardiser_ : object
         Means and scales of features and target.
     seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
+        Seed that `random_state` was converted to.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number of features and, if X had any, their names.
 
     References
     ----------
@@ -140,9 +137,6 @@ class ConcreteDropoutRegressor(NetworkRegressor):
             "concrete": True,
             "length_scale": float(self.length_scale),
         }
-
-    def _n_networks(self) -> int:
-        return 1
 
     def _finish(self, job: Job) -> None:
         self._set_rates()

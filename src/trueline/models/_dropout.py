@@ -15,19 +15,19 @@ from trueline.distributions import Normal
 from trueline.models._parameters import check_count, check_number
 from trueline.models._regressor import Job, NetworkRegressor, held_out_or_all
 
-# Log of the variance of the noise, in units of that of the target, between which it is sought.
+# Bounds of the log of the noise variance, in units of the variance of the target.
 _LOG_NOISE = (-20.0, 5.0)
-# Of a forecast, in units of the target's standard deviation: samples may all agree.
+# Least scale of a forecast, in standard deviations of the target: all samples may be equal.
 _LEAST_SCALE = 1e-9
 
 
 class DropoutRegressor(NetworkRegressor):
-    """A network whose units are dropped at prediction too, so that its forecasts spread.
+    """A network that also drops units at prediction, so that its forecasts have a spread.
 
-    The forecast is the normal law with the mean and variance of `n_samples` networks thinned by
-    dropout (Gal and Ghahramani, 2016), plus, unless left out, the variance of the observation
-    noise. Each sample drops the same units in all rows, so a row's forecast does not depend on
-    the rows beside it. Kuleshov et al. use this network, without noise, in their Table 1.
+    The forecast is normal, with the mean and variance of `n_samples` networks thinned by dropout
+    (Gal and Ghahramani, 2016), plus the variance of the observation noise. Each sample drops the
+    same units in all rows, so the forecast of a row does not depend on other rows. Kuleshov et al.
+    use this network, without noise, in their Table 1.
 
     Parameters
     ----------
@@ -36,51 +36,48 @@ class DropoutRegressor(NetworkRegressor):
     dropout : float, default 0.5
         Share of the units dropped after each hidden layer, in [0, 1).
     activation : {"prelu", "relu", "silu", "tanh"}, default "prelu"
+        Activation of the hidden layers.
     n_samples : int, default 100
-        Thinned networks a forecast is made of.
+        Number of thinned networks per forecast.
     noise : "learned", None or float, default "learned"
-        The observation noise. "learned" is the one most likely on the rows held out from
-        training, given the spread of the samples; None leaves it out, as the paper does; a
-        number is its standard deviation in units of y.
+        The observation noise. "learned" is its maximum-likelihood value on the held-out rows,
+        given the spread of the samples; None leaves it out, as the paper does; a number is its
+        standard deviation in units of y.
     learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
+        Learning rate of Adam.
+    batch_size, max_epochs : int, default 32 and 400
+        Rows per training step, and the largest number of passes over the rows.
     patience : int, default 100
-        Epochs without a smaller error on the rows held out after which training stops. The
+        Training stops after this many epochs without a smaller error on the held-out rows. The
         weights of the best epoch are kept. Networks that drop half of their units learn slowly
-        and hardly overfit: to wait costs time alone.
+        and hardly overfit, so the default is long.
     validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
+        Share of the rows to hold out for early stopping. With 0, or with fewer than 10 rows, all
+        rows train and training runs for `max_epochs`.
     weight_decay : float, default 1e-4
-        Times the weights, added to the gradient of half the mean squared error.
+        This times the weights is added to the gradient of half the mean squared error.
     device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
+        Device, as torch names it. ``torch.set_num_threads`` sets the number of threads.
     progress : bool, default False
-        Show on the standard error how far training is.
+        Whether to show the progress of training on the standard error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        With an integer, fits repeat bit for bit on one machine. Forecasts of a fitted model always
+        repeat.
 
     Attributes
     ----------
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first.
+        Weights by name, float32, with one network per entry of the first axis.
     noise_ : float
         Standard deviation of the observation noise, in units of y.
-    n_epochs_ : (1,) ndarray
-        Epochs trained.
-    loss_ : (1,) ndarray
-        Half the mean squared error on the rows held out, in standardised units.
+    n_epochs_, loss_ : (1,) ndarray
+        Epochs trained, and half the mean squared error on the held-out rows, standardised.
     standardiser_ : object
         Means and scales of features and target.
     seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
+        Seed that `random_state` was converted to.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number of features and, if X had any, their names.
 
     References
     ----------
@@ -154,9 +151,6 @@ class DropoutRegressor(NetworkRegressor):
             "weight_decay": float(self.weight_decay),
         }
 
-    def _n_networks(self) -> int:
-        return 1
-
     def _finish(self, job: Job) -> None:
         if self.noise is None:
             self.noise_ = 0.0
@@ -187,7 +181,7 @@ class DropoutRegressor(NetworkRegressor):
 
 
 def likeliest_noise(square: FloatArray, var: FloatArray, weight: FloatArray) -> float:
-    """Variance to add to some so that errors with these squares are likeliest under a normal."""
+    """Return the noise variance, added to `var`, that maximises the likelihood of the errors."""
 
     def loss(log_noise: float) -> float:
         total = var + np.exp(log_noise)

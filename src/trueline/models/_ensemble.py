@@ -1,4 +1,4 @@
-"""Ensembles of networks that say how sure they are."""
+"""Ensembles of networks that forecast mean and variance."""
 
 from __future__ import annotations
 
@@ -14,60 +14,58 @@ from trueline.models._torch import require_torch
 
 
 class DeepEnsembleRegressor(NetworkRegressor):
-    """Several networks, each trained from its own start to forecast a mean and a variance.
+    """Several networks with different initial weights, each forecasting mean and variance.
 
-    Each minimises the negative log-likelihood of a normal law, and the forecast is the equal
-    mixture of theirs (Lakshminarayanan et al., 2017). All are trained as one stack.
+    Each network minimises the negative log-likelihood of a normal law. The forecast is the mixture
+    of their normal forecasts with equal weights (Lakshminarayanan et al., 2017). All networks are
+    trained as one stack.
 
     Parameters
     ----------
     hidden : sequence of int, default (128, 128)
         Widths of the hidden layers.
     n_members : int, default 5
-        Networks in the ensemble. Each holds out rows of its own.
+        Number of networks. Each holds out different rows.
     forecast : {"mixture", "normal"}, default "mixture"
-        The exact mixture, or the normal law with its mean and variance.
+        The exact mixture, or a normal law with its mean and variance.
     activation : {"prelu", "relu", "silu", "tanh"}, default "prelu"
+        Activation of the hidden layers.
     adversarial : float, optional
-        Train also on inputs moved by this much, in standard deviations of each feature, in
-        the direction that makes the loss grow (the fast gradient sign method). The paper takes
+        Train also on inputs moved by this many standard deviations of each feature in the
+        direction that increases the loss (the fast gradient sign method). The paper moves them by
         0.01 times the range of a feature.
     learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
+        Learning rate of Adam.
+    batch_size, max_epochs : int, default 32 and 400
+        Rows per training step, and the largest number of passes over the rows.
     patience : int, default 30
-        Epochs without a smaller loss on the rows held out after which training stops. The
+        Training stops after this many epochs without a smaller loss on the held-out rows. The
         weights of the best epoch are kept.
     validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
+        Share of the rows to hold out for early stopping. With 0, or with fewer than 10 rows, all
+        rows train and training runs for `max_epochs`.
     weight_decay : float, default 0
-        Times the weights, added to the gradient of the loss.
+        This times the weights is added to the gradient of the loss.
     device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
+        Device, as torch names it. ``torch.set_num_threads`` sets the number of threads.
     progress : bool, default False
-        Show on the standard error how far training is.
+        Whether to show the progress of training on the standard error.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        With an integer, fits repeat bit for bit on one machine. Forecasts of a fitted model always
+        repeat.
 
     Attributes
     ----------
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first.
-    n_epochs_ : (n_members,) ndarray
-        Epochs trained.
-    loss_ : (n_members,) ndarray
-        Loss on the rows held out, in standardised units.
+        Weights by name, float32, with one network per entry of the first axis.
+    n_epochs_, loss_ : (n_members,) ndarray
+        Epochs trained, and the loss on the held-out rows in standardised units.
     standardiser_ : object
         Means and scales of features and target.
     seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
+        Seed that `random_state` was converted to.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number of features and, if X had any, their names.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What can go wrong in training."""
+"""The error of training that diverges."""
 
 from __future__ import annotations
 

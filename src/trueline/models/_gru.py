@@ -1,4 +1,4 @@
-"""The networks of this package as recurrent ones, for rows that are sequences."""
+"""Recurrent variants of the networks, for rows that are sequences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trueline.models._regressor import NetworkRegressor
 
 
 class _Recurrent(NetworkRegressor):
-    """Makes the hidden layers of a network GRU layers. Abstract."""
+    """A network whose hidden layers are GRU layers. Abstract."""
 
     n_steps: int
 
@@ -27,16 +27,16 @@ class _Recurrent(NetworkRegressor):
     def _check_features(self, n_features: int) -> None:
         if n_features % self.n_steps:
             raise ValueError(
-                f"X has {n_features} features and n_steps is {self.n_steps}; expected as many "
-                f"features at each step: columns are those of the first step, then of the second, "
-                f"and so on. Set n_steps to the length of your sequences."
+                f"X has {n_features} features and n_steps is {self.n_steps}; expected a "
+                f"multiple of n_steps: the columns are the features of the first step, then of the "
+                f"second, and so on. Set n_steps to the length of your sequences."
             )
 
     def _recipe(self, n_features: int) -> Recipe:
         return replace(super()._recipe(n_features), n_steps=int(self.n_steps))
 
     def _n_sites(self) -> int:
-        """Where dropout can act: on inputs and state of each layer, and before the head."""
+        """Return the number of dropout masks: inputs and state of each layer, and the head."""
         return 2 * len(self.hidden) + 1
 
     def _standardiser(self, X: FloatArray, y: FloatArray, weight: FloatArray) -> Standardiser:
@@ -44,74 +44,37 @@ class _Recurrent(NetworkRegressor):
 
 
 class GRURegressor(_Recurrent, DropoutRegressor):
-    """A recurrent network whose units are dropped at prediction too, so that its forecasts spread.
+    """A recurrent network that also drops units at prediction.
 
-    A row is a sequence: `n_steps` steps of as many features each, the oldest first. Stacked GRU
-    layers read it, and the last state gives the forecast. Dropout is variational (Gal and
-    Ghahramani, 2016): a sequence has one mask for the inputs of each layer, one for its state and
-    one before the output, the same at every step. The forecast is made as `DropoutRegressor`
-    makes it. Kuleshov et al. forecast sales with this network, two layers and a dropout of 0.5,
-    from the four days before.
+    A row is a sequence of `n_steps` steps with the same features, the oldest step first. Stacked
+    GRU layers read it, and the last state gives the forecast, as in `DropoutRegressor`. Dropout is
+    variational (Gal and Ghahramani, 2016): a sequence has one mask for the inputs of each layer,
+    one for its state and one before the output, the same at every step. Kuleshov et al. forecast
+    sales with this network, two layers and a dropout of 0.5, from the four days before.
+
+    Parameters and attributes not listed here are those of `DropoutRegressor`, with the same
+    defaults.
 
     Parameters
     ----------
     hidden : sequence of int, default (64, 64)
         Units of the GRU layers.
     n_steps : int, default 4
-        Steps of the sequence in a row. With d features a step, X has n_steps * d columns: those
-        of the first step, then of the second, and so on. Each feature is standardised over all
-        steps together; features that are 0 or 1 are left as they are.
+        Steps in a row. With d features per step, X has n_steps * d columns: those of the first
+        step, then of the second, and so on. Each feature is standardised over all steps together;
+        features that are 0 or 1 are not standardised.
     dropout : float, default 0.5
         Share of the units dropped, in [0, 1): of the inputs of each layer but the first, of the
         states, and before the output.
     input_dropout : float, optional
-        Share of the features dropped, in [0, 1); as `dropout` by default.
-    n_samples : int, default 100
-        Thinned networks a forecast is made of.
-    noise : "learned", None or float, default "learned"
-        The observation noise. "learned" is the one most likely on the rows held out from
-        training, given the spread of the samples; None leaves it out, as the paper does; a
-        number is its standard deviation in units of y.
-    learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
-    patience : int, default 100
-        Epochs without a smaller error on the rows held out after which training stops. The
-        weights of the best epoch are kept.
-    validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
-    weight_decay : float, default 1e-4
-        Times the weights, added to the gradient of half the mean squared error.
-    device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
-    progress : bool, default False
-        Show on the standard error how far training is.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        Share of the features dropped, in [0, 1). It is `dropout` by default.
 
     Attributes
     ----------
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first. Layer i has matrices 2i, which reads
-        its inputs, and 2i + 1, which reads its state; columns are those of torch.nn.GRU: what to
-        reset, what to keep, what is new. The last matrix is the output's.
-    noise_ : float
-        Standard deviation of the observation noise, in units of y.
-    n_epochs_ : (1,) ndarray
-        Epochs trained.
-    loss_ : (1,) ndarray
-        Half the mean squared error on the rows held out, in standardised units.
-    standardiser_ : object
-        Means and scales of features and target.
-    seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features, all steps together.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
+        Weights by name, float32, with one network per entry of the first axis. In layer i, matrix
+        2i reads the inputs and matrix 2i + 1 the state; their columns are those of torch.nn.GRU:
+        the reset gate, the update gate, the new state. The last matrix is that of the output.
 
     References
     ----------
@@ -176,71 +139,30 @@ class GRURegressor(_Recurrent, DropoutRegressor):
 
     def _choices(self) -> dict[str, Any]:
         choices = super()._choices()
-        first = self.dropout if self.input_dropout is None else self.input_dropout
-        return {**choices, "rates": (float(first), *choices["rates"][1:])}
+        input_rate = self.dropout if self.input_dropout is None else self.input_dropout
+        return {**choices, "rates": (float(input_rate), *choices["rates"][1:])}
 
 
 class ConcreteDropoutGRURegressor(_Recurrent, ConcreteDropoutRegressor):
-    """A recurrent network that learns how much to drop, and the noise of every row.
+    """A recurrent network that learns its dropout rates and the noise of every row.
 
-    The network of `GRURegressor`, trained and asked as `ConcreteDropoutRegressor` is: each of
-    its masks has a rate of its own that is learned.
+    This is the network of `GRURegressor`, trained as `ConcreteDropoutRegressor`: each of its masks
+    has a learned rate. Parameters and attributes not listed here are those of that class, with the
+    same defaults.
 
     Parameters
     ----------
     hidden : sequence of int, default (64, 64)
         Units of the GRU layers.
     n_steps : int, default 4
-        Steps of the sequence in a row. With d features a step, X has n_steps * d columns: those
-        of the first step, then of the second, and so on. Each feature is standardised over all
-        steps together; features that are 0 or 1 are left as they are.
-    n_samples : int, default 100
-        Thinned networks a forecast is made of.
-    initial_rate : float, default 0.1
-        Of dropout everywhere before training, in (0, 1).
-    length_scale : float, default 1e-2
-        Of the prior on the weights: larger is a stronger pull to 0.
-    learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
-    patience : int, default 30
-        Epochs without a smaller loss on the rows held out after which training stops. The
-        weights of the best epoch are kept.
-    validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
-    device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
-    progress : bool, default False
-        Show on the standard error how far training is.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        Steps in a row. With d features per step, X has n_steps * d columns, as in `GRURegressor`.
 
     Attributes
     ----------
     rates_ : ndarray
-        Learned rates of dropout: of inputs and state of each layer in turn, then before the
-        output.
+        Learned dropout rates, of inputs and state of each layer in turn, then before the output.
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first, as those of `GRURegressor`.
-    n_epochs_ : (1,) ndarray
-        Epochs trained.
-    loss_ : (1,) ndarray
-        Loss on the rows held out, in standardised units.
-    standardiser_ : object
-        Means and scales of features and target.
-    seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features, all steps together.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
-
-    References
-    ----------
-    Gal, Hron and Kendall, "Concrete Dropout", NeurIPS 2017.
+        Weights by name, as in `GRURegressor`.
 
     Examples
     --------
@@ -291,67 +213,25 @@ class ConcreteDropoutGRURegressor(_Recurrent, ConcreteDropoutRegressor):
 
 
 class DeepEnsembleGRURegressor(_Recurrent, DeepEnsembleRegressor):
-    """Several recurrent networks, each trained from its own start to forecast mean and variance.
+    """Several recurrent networks with different initial weights, forecasting mean and variance.
 
-    The network of `GRURegressor` without dropout, trained and asked as `DeepEnsembleRegressor`
-    is.
+    This is the network of `GRURegressor` without dropout, trained as `DeepEnsembleRegressor`.
+    Parameters and attributes not listed here are those of that class, with the same defaults.
 
     Parameters
     ----------
     hidden : sequence of int, default (64, 64)
         Units of the GRU layers.
     n_steps : int, default 4
-        Steps of the sequence in a row. With d features a step, X has n_steps * d columns: those
-        of the first step, then of the second, and so on. Each feature is standardised over all
-        steps together; features that are 0 or 1 are left as they are.
-    n_members : int, default 5
-        Networks in the ensemble. Each holds out rows of its own.
-    forecast : {"mixture", "normal"}, default "mixture"
-        The exact mixture, or the normal law with its mean and variance.
+        Steps in a row. With d features per step, X has n_steps * d columns, as in `GRURegressor`.
     adversarial : float, optional
-        Train also on inputs moved by this much, in the units in which they are read, in the
-        direction that makes the loss grow (the fast gradient sign method).
-    learning_rate : float, default 1e-3
-        Of Adam.
-    batch_size : int, default 32
-    max_epochs : int, default 400
-    patience : int, default 30
-        Epochs without a smaller loss on the rows held out after which training stops. The
-        weights of the best epoch are kept.
-    validation_fraction : float, default 0.1
-        Share of the rows to hold out for that. With 0, or fewer than 10 rows, none are, and
-        training runs for `max_epochs`.
-    weight_decay : float, default 0
-        Times the weights, added to the gradient of the loss.
-    device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
-    progress : bool, default False
-        Show on the standard error how far training is.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        Train also on inputs moved by this much, in standardised units, in the direction that
+        increases the loss (the fast gradient sign method).
 
     Attributes
     ----------
     weights_ : dict of str to ndarray
-        The weights by name, float32, the network first, as those of `GRURegressor`.
-    n_epochs_ : (n_members,) ndarray
-        Epochs trained.
-    loss_ : (n_members,) ndarray
-        Loss on the rows held out, in standardised units.
-    standardiser_ : object
-        Means and scales of features and target.
-    seed_ : int
-        What `random_state` came to.
-    n_features_in_ : int
-        Number of features, all steps together.
-    feature_names_in_ : ndarray
-        Their names, if X had any.
-
-    References
-    ----------
-    Lakshminarayanan, Pritzel and Blundell, "Simple and Scalable Predictive Uncertainty Estimation
-    using Deep Ensembles", NeurIPS 2017.
+        Weights by name, as in `GRURegressor`.
 
     Examples
     --------

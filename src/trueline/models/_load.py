@@ -1,4 +1,4 @@
-"""Fitted networks from files."""
+"""Loading of fitted networks from files."""
 
 from __future__ import annotations
 
@@ -37,25 +37,26 @@ def load(
 ) -> NetworkRegressor | DenseNetRegressor:
     """Read a model that ``save`` wrote.
 
-    Everything in the file is checked: format, version, class, parameters, and that tensors have
-    the shapes that those imply and are finite. Nothing in it is executed.
+    The format, version, class, parameters and tensors (names, shapes, finite numbers) are checked.
+    Nothing in the file is executed.
 
     Parameters
     ----------
     path : path
+        File to read.
     max_bytes : int, default 256 MiB
-        Larger files are refused unread.
+        Larger files are refused before they are read.
 
     Returns
     -------
     model
-        Fitted, with forecasts equal to the last bit. Its `device`, `progress` and `random_state`
-        are the defaults; ``set_params`` changes them.
+        The fitted model; its forecasts are the same to the last bit. Its `device`, `progress` and
+        `random_state` are the defaults; ``set_params`` changes them.
 
     Raises
     ------
     ValueError
-        If the file is not a valid model; the message says where it fails.
+        If the file is not a valid model; the message says which part is wrong.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Many models at once."""
+"""Training of many models at once."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ Model = TypeVar("Model", bound=NetworkRegressor)
 def fit_many(
     models: Model | Sequence[Model], data: Iterable[Sequence[Any]], *, progress: bool = False
 ) -> list[Model]:
-    """Fit networks on several data sets, as one batched computation.
+    """Fit networks on several data sets in one batched computation.
 
-    Folds, splits and ensembles are many small networks of one shape, and a processor trains
-    them several times faster together than one after the other. Each has its own randomness and
-    stops on its own, so each is what ``clone(model).fit(X, y)`` would be, but for the rounding of
-    sums: which, as training goes on, can grow to what another seed would change.
+    Folds, splits and ensembles are many small networks of one shape, and a processor trains them
+    several times faster together than one after another. Each network has its own random numbers
+    and early stopping, so each equals ``clone(model).fit(X, y)`` up to the rounding of sums.
+    During training this difference can grow to that between two seeds.
 
     Parameters
     ----------
     models : model or sequence of models
-        One for all data sets, or one for each. Copies are fitted. Those that differ in more than
-        their `random_state` (or in the number of features) are trained in turn.
+        One model for all data sets, or one for each. Copies are fitted. Models that differ in the
+        number of features, or in a parameter other than `random_state`, are trained in turn.
     data : iterable of (X, y) or (X, y, sample_weight)
+        The data sets.
     progress : bool, default False
-        Show on the standard error how far training is.
+        Whether to show the progress of training on the standard error.
 
     Returns
     -------
     list of models
-        Fitted, in the order of the data sets.
+        The fitted models, in the order of the data sets.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Stacks of independent networks of one shape, computed together.
+"""Stacks of K independent networks of one shape, computed together.
 
-Every tensor has the member first: inputs are (K, rows, features), weights (K, in, out). Small
-networks one at a time leave a processor waiting for the next call; K at once share the calls.
+The first axis of every tensor is the member of the stack: inputs are (K, rows, features), weights
+(K, in, out). The overhead of calls dominates small networks, and K networks share it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from torch.nn.functional import softplus
 
 from trueline.models._recipe import Recipe
 
-# Of the variance, in units of that of the target (Lakshminarayanan et al., section 2.2.1).
+# Least variance, in units of that of the target (Lakshminarayanan et al., section 2.2.1).
 LEAST_VARIANCE = 1e-6
-# softplus of this is 1: before any training the variance is that of the target.
+# softplus of this is 1, so the initial variance is that of the target.
 _UNIT = float(np.log(np.expm1(1.0)))
 # Temperature of the concrete relaxation, as in the code of its authors.
 _TEMPERATURE = 0.1
@@ -44,7 +44,7 @@ class _PReLU(torch.autograd.Function):
         (grad,) = grads
         below, slope = ctx.saved_tensors
         to_slope = torch.linalg.vecdot(grad.flatten(1), below.flatten(1)).view_as(slope)
-        # Where z was negative the sign is -1, which leaves grad * slope; where costs far more.
+        # The sign is -1 where z was negative, which leaves grad * slope; torch.where is slower.
         return torch.addcmul(grad, grad * torch.sign(below), 1.0 - slope), to_slope
 
 
@@ -59,7 +59,7 @@ def activate(recipe: Recipe, z: Tensor, params: dict[str, Tensor], i: int) -> Te
 def forward(
     recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
-    """Outputs (K, rows, outputs) of K members, with a mask, if any, before every layer."""
+    """Return outputs (K, rows, outputs) of K members; masks[i], if any, acts before layer i."""
     if recipe.n_steps:
         return _recurrent(recipe, params, x, masks)
     h = x
@@ -77,7 +77,7 @@ def _drop(h: Tensor, mask: Tensor | None) -> Tensor:
 def _recurrent(
     recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
-    """Outputs of stacked GRU layers: the head reads the last state of the last layer.
+    """Return outputs of stacked GRU layers; the head reads the last state of the last layer.
 
     Dropout is variational (Gal and Ghahramani 2016b): a row has one mask for the inputs of a
     layer and one for its state, the same at every step.
@@ -94,17 +94,19 @@ def _recurrent(
 def _gru(
     params: dict[str, Tensor], i: int, h: Tensor, of_inputs: Tensor | None, of_state: Tensor | None
 ) -> Tensor:
-    """States (K, steps, rows, units) of a GRU layer, as torch.nn.GRU has it, all 0 at first."""
+    """Return states (K, steps, rows, units) of a GRU layer as in torch.nn.GRU, starting at 0."""
     k, steps, rows, _ = h.shape
     h = _drop(h, None if of_inputs is None else of_inputs[:, None])
-    # What the inputs say does not wait for the state: all steps at once.
-    said = torch.baddbmm(params[f"bias{i}"], h.reshape(k, steps * rows, -1), params[f"weight{i}"])
+    # The part of the inputs does not depend on the state: compute all steps at once.
+    projected = torch.baddbmm(
+        params[f"bias{i}"], h.reshape(k, steps * rows, -1), params[f"weight{i}"]
+    )
     weight, bias = params[f"weight{i + 1}"], params[f"bias{i + 1}"]
     units = weight.shape[1]
-    state = said.new_zeros(k, rows, units)
+    state = projected.new_zeros(k, rows, units)
     states: list[Tensor] = []
-    for inputs in said.view(k, steps, rows, -1).unbind(1):
-        # Nothing comes of a state of 0.
+    for inputs in projected.view(k, steps, rows, -1).unbind(1):
+        # The product with the initial state is 0.
         own = torch.baddbmm(bias, _drop(state, of_state), weight) if states else bias
         in_gates, in_new = torch.split(inputs, [2 * units, units], dim=-1)
         own_gates, own_new = torch.split(own, [2 * units, units], dim=-1)
@@ -116,21 +118,21 @@ def _gru(
 
 
 def split(outputs: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Mean and variance of a row, from the outputs; there may be no variance."""
+    """Return mean and variance of rows; the variance is None if there is one output."""
     if outputs.shape[-1] == 1:
         return outputs[..., 0], None
     return outputs[..., 0], softplus(outputs[..., 1]) + LEAST_VARIANCE
 
 
 def row_losses(outputs: Tensor, y: Tensor) -> Tensor:
-    """Half the squared error, or minus the log of the normal density up to a constant."""
+    """Return half the squared error, or the negative normal log-density up to a constant."""
     mean, var = split(outputs)
     square = torch.square(y - mean)
     return 0.5 * square if var is None else 0.5 * (torch.log(var) + square / var)
 
 
 def initial(recipe: Recipe, seed: np.random.SeedSequence) -> dict[str, np.ndarray[Any, Any]]:
-    """Draw the weights of one member before training."""
+    """Draw the initial weights of one member."""
     rng = np.random.default_rng(seed)
     rectified = recipe.activation in ("relu", "prelu", "silu")
     head = len(recipe.layers) - 1
@@ -155,19 +157,19 @@ def initial(recipe: Recipe, seed: np.random.SeedSequence) -> dict[str, np.ndarra
 
 
 def concrete_mask(logit: Tensor, noise: Tensor) -> Tensor:
-    """Relaxed masks, (K, rows, units), of rates that can be learned (Gal et al. 2017, eq. 5)."""
+    """Return relaxed masks (K, rows, units) of learned rates (Gal et al. 2017, eq. 5)."""
     logit = logit[:, None, None]
-    # Beyond the clamp a mask is 0 or 1 to float32, and its gradient a subnormal number, with which
-    # a processor is a hundred times slower.
+    # Beyond the clamp a mask is 0 or 1 in float32, and its gradient would be subnormal, which is a
+    # hundred times slower.
     kept = torch.sigmoid(((logit + noise) * (-1.0 / _TEMPERATURE)).clamp(-20.0, 20.0))
     return kept * (1.0 + torch.exp(logit))  # 1 / (1 - p)
 
 
 def concrete_penalty(recipe: Recipe, params: dict[str, Tensor], n: Tensor) -> Tensor:
-    """KL term of K members, a row of data (Gal et al. 2017, eqs. 3 and 4), shape (K,)."""
+    """Return the KL term of K members per row of data (Gal et al. 2017, eqs. 3 and 4), (K,)."""
     logits = params["rate_logits"]
     rates = torch.sigmoid(logits)
-    entropy = -(rates * logits - softplus(logits))  # of a coin, in terms of its log odds
+    entropy = -(rates * logits - softplus(logits))  # of a Bernoulli variable, from its log odds
     total = torch.zeros_like(n)
     for i, units in enumerate(recipe.widths):
         squares = torch.square(params[f"weight{i}"]).sum(dim=(1, 2))

@@ -1,4 +1,4 @@
-"""Forecasts of trained networks, in float64 so that a row does not depend on those beside it."""
+"""Forecasts of trained networks, in float64 so that a row does not depend on other rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from trueline._validation import FloatArray
 from trueline.models._network import activate, forward, split
 from trueline.models._recipe import Recipe, Weights
 
-# Rows worked on at a time: what one sample needs of them stays in the cache of a processor.
+# Rows computed at a time: the arrays of one sample then stay in the cache of a processor.
 _BLOCK = 2048
-# Of those that a recurrent network reads at a time, which needs more for each: samples x rows.
+# Samples x rows computed at a time by a recurrent network, which needs more memory per row.
 _CELLS = 256
-# Samples at a time, before they are merged into the moments.
+# Samples computed at a time, before they are merged into the moments.
 _SAMPLES = 128
 
 
 def members(recipe: Recipe, weights: Weights, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance by each of K members without dropout, (K, n)."""
+    """Return mean and variance by each of K members without dropout, (K, n)."""
     params = _params(recipe, weights)
     k = len(weights["bias0"])
     means, variances = np.empty((2, k, len(X)))
@@ -39,10 +39,10 @@ def members(recipe: Recipe, weights: Weights, X: FloatArray) -> tuple[FloatArray
 def moments(
     recipe: Recipe, weights: Weights, X: FloatArray, n_samples: int, seed: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean, variance of the mean, and mean variance over samples of dropout, (n,) each.
+    """Return mean, variance of the mean, and mean variance over samples of dropout, (n,) each.
 
-    A sample is a thinned network: the same units are dropped in all rows, so that each sample
-    is a smooth function and a row's forecast is its own whatever rows stand beside it.
+    A sample is a thinned network that drops the same units in all rows. Each sample is then a
+    smooth function, and the forecast of a row does not depend on other rows.
     """
     samples = (_recurrent if recipe.n_steps else _feed_forward)(recipe, weights, n_samples, seed)
     result = np.empty((3, len(X)))
@@ -53,7 +53,7 @@ def moments(
 
 
 class Paths:
-    """Networks to follow, one a path: thinned by dropout, or the members of a stack in turn."""
+    """One network per path: thinned by dropout, or the members of a stack in turn."""
 
     def __init__(
         self, recipe: Recipe, weights: Weights, n_paths: int, rng: np.random.Generator
@@ -66,7 +66,7 @@ class Paths:
 
     @torch.no_grad()
     def outputs(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance that each path's network forecasts of its rows, (paths, n)."""
+        """Return mean and variance of the rows of each path by its network, (paths, n)."""
         x = torch.from_numpy(X).to(self.recipe.device)
         result = x.new_empty((*x.shape[:2], self.recipe.n_outputs))
         for member in np.unique(self.member):
@@ -81,9 +81,9 @@ class Paths:
 def _each(
     recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
-    """Outputs (S, n, outputs) of a network thinned in S ways, each on rows of its own.
+    """Return outputs (S, n, outputs) of a network thinned in S ways, each on its own rows.
 
-    Ways are rows to the network, as in training: one product of matrices serves them all.
+    The S ways are put in the axis of rows, as in training, for one matrix product.
     """
     s, n, _ = x.shape
     result = x.new_empty((s, n, recipe.n_outputs))
@@ -102,7 +102,7 @@ def _each(
     return result
 
 
-# Outputs (outputs, samples, rows) of some samples after the other, by rows.
+# A function from rows to an iterator over outputs (outputs, samples, rows) of some samples.
 _Samples = Callable[[Tensor], Iterator[Tensor]]
 
 
@@ -123,7 +123,7 @@ def _recurrent(recipe: Recipe, weights: Weights, n_samples: int, seed: int) -> _
 
 
 def _feed_forward(recipe: Recipe, weights: Weights, n_samples: int, seed: int) -> _Samples:
-    """Dropped units are not computed; what comes before the first dropout only once."""
+    """Leave out dropped units, and compute the layers before the first dropout once."""
     thinned = list(_thinned(recipe, weights, n_samples, seed))
     params = {name: value[0] for name, value in _params(recipe, weights).items()}
     first = next((i for i, rate in enumerate(rates(recipe, weights)) if rate > 0), None)
@@ -143,14 +143,14 @@ def _feed_forward(recipe: Recipe, weights: Weights, n_samples: int, seed: int) -
 
 
 def rates(recipe: Recipe, weights: Weights) -> FloatArray:
-    """Rate of dropout before every layer."""
+    """Return the dropout rate before every layer."""
     if not recipe.concrete:
         return np.array(recipe.rates)
     return 1.0 / (1.0 + np.exp(-weights["rate_logits"][0].astype(float)))
 
 
 class _Moments:
-    """Moments over samples that merge; outputs come as (outputs, samples, rows)."""
+    """Mergeable moments of samples; outputs are (outputs, samples, rows)."""
 
     def __init__(self, outputs: Tensor) -> None:
         mean, var = split(outputs.movedim(0, -1))
@@ -169,7 +169,7 @@ class _Moments:
         return self
 
     def three(self) -> NDArray[np.float64]:
-        """Mean, variance of the mean, mean variance."""
+        """Return mean, variance of the mean and mean variance."""
         return torch.stack([self.mean, self.squares / self.n, self.var]).cpu().numpy()
 
 
@@ -189,14 +189,14 @@ def _blocks(recipe: Recipe, X: FloatArray, size: int) -> Iterator[tuple[slice, T
 def _kept(
     recipe: Recipe, weights: Weights, n_samples: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Units that each sample keeps, with the probability that they had in training."""
+    """Draw the units that each sample keeps, with the probabilities of training."""
     uniform = rng.random((n_samples, sum(recipe.widths)))
     kept: NDArray[np.bool_] = uniform >= np.repeat(rates(recipe, weights), recipe.widths)
     return kept
 
 
 def _masks(recipe: Recipe, weights: Weights, kept: NDArray[np.bool_]) -> list[Tensor | None]:
-    """Masks (samples, units), one before every layer that has dropout."""
+    """Return masks (samples, units), one before every layer; None for a rate of 0."""
     parts = np.split(kept, np.cumsum(recipe.widths)[:-1], axis=1)
     return [
         torch.from_numpy(part / (1.0 - rate)).to(recipe.device) if rate > 0 else None
@@ -207,7 +207,7 @@ def _masks(recipe: Recipe, weights: Weights, kept: NDArray[np.bool_]) -> list[Te
 def _thinned(
     recipe: Recipe, weights: Weights, n_samples: int, seed: int
 ) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """Weights and biases of each sample from the first dropout on; dropped units are left out."""
+    """Yield weights and biases of each sample from the first dropout on, without dropped units."""
     p = rates(recipe, weights)
     if not (p > 0).any():
         return
@@ -223,7 +223,7 @@ def _thinned(
             bias = values[f"bias{i}"]
             if i + 1 < len(units):
                 weight, bias = weight[:, units[i + 1]], bias[:, units[i + 1]]
-            if i == first:  # the units are picked from what is shared
+            if i == first:  # the first pair selects units of the shared layer
                 layers.append((torch.from_numpy(units[i]).to(recipe.device), weight[:0]))
             layers.append((weight, bias))
         yield [
@@ -239,7 +239,7 @@ def _sample(
     shared: Tensor,
     sample: list[tuple[Tensor, Tensor]],
 ) -> Tensor:
-    """Outputs (outputs, rows) of one thinned network."""
+    """Return outputs (outputs, rows) of one thinned network."""
     h = shared[sample[0][0]]
     for i, (weight, bias) in enumerate(sample[1:], start=first):
         h = _layer(recipe, params, i, h, weight, bias)
@@ -249,6 +249,6 @@ def _sample(
 def _layer(
     recipe: Recipe, params: dict[str, Tensor], i: int, h: Tensor, weight: Tensor, bias: Tensor
 ) -> Tensor:
-    """One layer on columns of rows, (units, rows): picking units is picking whole lines."""
+    """Apply one layer to (units, rows), where a selection of units is contiguous."""
     h = torch.addmm(bias.T, weight.T, h)
     return activate(recipe, h, params, i) if i < len(recipe.hidden) else h

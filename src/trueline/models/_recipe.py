@@ -1,4 +1,4 @@
-"""What to train, on what, and what came of it: plain data between estimators and the core."""
+"""Plain data passed between the estimators and the torch code."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 
-# Weights of a network by name, each with one slice a member along the first axis.
+# Weights by name; the first axis is the member of the stack.
 Weights = Mapping[str, NDArray[np.float32]]
 
-# Of a unit of a recurrent layer: what to forget, what to keep, and what is new.
+# Reset gate, update gate and new state of a unit of a recurrent layer.
 GATES = 3
-# Rows are never held out from fewer than this: what is left would teach too little.
+# With fewer rows than this, none are held out: too few would be left to train on.
 _LEAST_ROWS = 10
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that members of a stack have in common; members of equal recipes train together."""
+    """Settings that the members of a stack share; members with equal recipes train together."""
 
     n_features: int
     hidden: tuple[int, ...]
-    n_outputs: int  # 1: the mean; 2: the mean and what gives the variance
+    n_outputs: int  # 1: the mean; 2: the mean and the inverse softplus of the variance
     activation: str
-    rates: tuple[float, ...]  # of dropout, one a site; see widths
-    concrete: bool  # whether those rates are learned, from these on
-    length_scale: float
-    adversarial: float
+    rates: tuple[float, ...]  # of dropout, one per entry of widths
     learning_rate: float
     batch_size: int
     max_epochs: int
     patience: int
-    weight_decay: float
     device: str
-    n_steps: int = 0  # of the sequence that recurrent layers read a row as; 0: they are none
+    concrete: bool = False  # whether the rates are learned, starting from `rates`
+    length_scale: float = 0.0
+    adversarial: float = 0.0
+    weight_decay: float = 0.0
+    n_steps: int = 0  # steps of a sequence in a row; 0 if the layers are not recurrent
 
     @property
     def layers(self) -> tuple[tuple[int, int], ...]:
-        """Units that each matrix of weights reads, and numbers that it makes of them.
+        """Numbers of inputs and outputs of each weight matrix.
 
-        A recurrent layer has two: one reads its inputs, the next its own state, and both make
-        the three gates of each unit. The last matrix is the head.
+        A recurrent layer has two matrices: one reads its inputs, the next its state, and both
+        give the three gates of each unit. The last matrix is the head.
         """
         if not self.n_steps:
             return tuple(pairwise((self.n_features, *self.hidden, self.n_outputs)))
@@ -55,11 +55,11 @@ class Recipe:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Units at each place where dropout acts: before every matrix of weights."""
+        """Units at each place where dropout acts, which is before every weight matrix."""
         return tuple(inner for inner, _ in self.layers)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the weights of one member, by name."""
+        """Return the shapes of the weights of one member, by name."""
         layers = list(enumerate(self.layers))
         shapes: dict[str, tuple[int, ...]] = {f"weight{i}": shape for i, shape in layers}
         shapes |= {f"bias{i}": (1, outer) for i, (_, outer) in layers}
@@ -72,7 +72,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Rows:
-    """Standardised rows to train on; several members may share them."""
+    """Standardised rows to train on, which several members may share."""
 
     X: NDArray[np.float32]
     y: NDArray[np.float32]
@@ -85,7 +85,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Member:
-    """One network: its rows, those it holds out, and its own source of randomness."""
+    """One network: its rows, the indices of those to train on and hold out, and its seed."""
 
     rows: Rows
     train: NDArray[np.int64]
@@ -95,11 +95,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of a member."""
+    """The result of training a member."""
 
     weights: dict[str, NDArray[np.float32]]  # shapes as the recipe says
     n_epochs: int
-    loss: float  # on the rows held out, or those trained on where there are none
+    loss: float  # on the held-out rows, or on the training rows if none are held out
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ class Standardiser:
 
     @classmethod
     def fit(cls, X: FloatArray, y: FloatArray, weight: FloatArray) -> Standardiser:
-        """Learn the maps; what is constant is only shifted."""
+        """Learn the maps; constant columns are only shifted."""
         x_mean, x_scale = _feature_moments(X, weight)
         y_mean, y_scale = _moments(y[:, None], weight)
-        # A constant target has no scale; a thousandth of it keeps forecasts beside it.
+        # A constant target has no scale; a thousandth of it keeps forecasts close to it.
         if not y_scale[0] > 0:
             y_scale = 1e-3 * np.where(y_mean == 0, 1.0, np.abs(y_mean))
         return cls(x_mean, x_scale, float(y_mean[0]), float(y_scale[0]))
@@ -127,14 +127,14 @@ class Standardiser:
     ) -> Standardiser:
         """Learn the maps of rows that are sequences: a feature has one map for all its steps.
 
-        Weights are shared by the steps, so what a step says must not depend on which it is. Of
-        features that are 0 or 1 nothing is changed: an indicator of one week in 52, divided by
-        its standard deviation, would be 7 where all else is of order 1.
+        All steps share the weights of the network, so they must share the maps. Features that are
+        0 or 1 are not changed: an indicator of one week in 52, divided by its standard deviation,
+        would be 7 while other features are of order 1.
         """
         steps = X.reshape(len(X) * n_steps, -1)
         x_mean, x_scale = _feature_moments(steps, np.repeat(weight, n_steps))
         binary = ((steps == 0) | (steps == 1)).all(axis=0)
-        constant = (steps == steps[0]).all(axis=0)  # which rounding of the mean may hide
+        constant = (steps == steps[0]).all(axis=0)  # rounding of the mean may hide this
         x_mean = np.where(binary, 0.0, x_mean)
         x_scale = np.where(binary | constant, 1.0, x_scale)
         rows = cls.fit(X[:, :0], y, weight)
@@ -150,15 +150,15 @@ class Standardiser:
 
 
 def _feature_moments(X: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Means and scales of features; that of a constant is 1."""
+    """Return means and scales of features; the scale of a constant is 1."""
     mean, scale = _moments(X, weight)
     return mean, np.where(scale > 0, scale, 1.0)
 
 
 def _moments(a: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weighted mean and standard deviation of columns; 0 where rounding is all that varies."""
+    """Return weighted means and standard deviations of columns; 0 if only rounding varies."""
     largest = np.abs(a).max(axis=0)
-    unit = np.where(largest > 0, largest, 1.0)  # so that no square overflows or vanishes
+    unit = np.where(largest > 0, largest, 1.0)  # so that no square overflows or underflows
     share = weight / weight.sum()
     scaled = a / unit
     mean = share @ scaled
@@ -168,7 +168,7 @@ def _moments(a: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]
 
 
 def hold_out(n: int, share: float, seed: np.random.SeedSequence) -> tuple[NDArray[np.int64], ...]:
-    """Draw the rows to train on and those to hold out; few rows all train."""
+    """Draw the rows to train on and those to hold out; fewer than 10 rows all train."""
     held = 0 if n < _LEAST_ROWS or share == 0 else min(max(1, round(share * n)), n - 1)
     order = np.random.default_rng(seed).permutation(n)
     return np.sort(order[held:]), np.sort(order[:held])

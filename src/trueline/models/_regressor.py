@@ -1,4 +1,4 @@
-"""What the networks have in common as scikit-learn estimators."""
+"""The scikit-learn estimator that all networks of rows are built on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from trueline.models._torch import require_torch
 if TYPE_CHECKING:
     from trueline.models._persistence import TensorFile
 
-# Networks in a stack: more gain no more, and masks drawn ahead would fill the memory.
+# Largest number of networks in a stack. More are not faster and need much memory for masks.
 _STACK = 64
 
 ACTIVATIONS = ("prelu", "relu", "silu", "tanh")
@@ -39,7 +39,7 @@ ACTIVATIONS = ("prelu", "relu", "silu", "tanh")
 
 @dataclass(frozen=True)
 class Job:
-    """One estimator with its rows, standardised, and the networks that it asks for."""
+    """One estimator with its standardised rows and the networks to train for it."""
 
     model: NetworkRegressor
     recipe: Recipe
@@ -69,15 +69,15 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     _n_outputs: ClassVar[int]
 
-    # ---- what a final class says of itself ---------------------------------------------
+    # ---- what a final class defines ----------------------------------------------------
 
     @abstractmethod
     def _choices(self) -> dict[str, Any]:
-        """What this class puts in the recipe."""
+        """Return the entries of the recipe that this class sets."""
 
-    @abstractmethod
     def _n_networks(self) -> int:
-        """How many networks to train."""
+        """Return the number of networks to train."""
+        return 1
 
     @abstractmethod
     def predict_dist(self, X: Any) -> Distribution:
@@ -90,21 +90,21 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Distribution
-            One row a row of X. The same each time it is asked.
+            One row per row of X. Repeated calls give the same forecasts.
         """
 
     def _n_sites(self) -> int:
-        """Where dropout can act: on the inputs and after each hidden layer."""
+        """Return the number of dropout masks: on the inputs and after each hidden layer."""
         return len(self.hidden) + 1
 
     def _check_features(self, n_features: int) -> None:
-        """Check that rows of so many features can be read."""
+        """Raise unless the network can read rows with this number of features."""
 
     def _standardiser(self, X: FloatArray, y: FloatArray, weight: FloatArray) -> Standardiser:
         return Standardiser.fit(X, y, weight)
 
     def _finish(self, job: Job) -> None:
-        """Learn what is left once the networks are trained."""
+        """Learn what depends on the trained networks."""
 
     # ---- fit ---------------------------------------------------------------------------
 
@@ -114,12 +114,12 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (n, d) array-like
-            Features; standardised inside.
+            Features. They are standardised internally.
         y : (n,) array-like
-            Outcomes; standardised inside.
+            Outcomes. They are standardised internally.
         sample_weight : (n,) array-like, optional
-            Weights of rows in the loss, in what is standardised and in early stopping. Rows of
-            weight 0 are left out.
+            Weights of rows in the loss, the standardisation and early stopping. Rows of weight 0
+            are left out.
 
         Returns
         -------
@@ -129,9 +129,9 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit_copies(self, sets: Iterable[tuple[Any, ArrayLike, dict[str, Any]]]) -> list[Self]:
-        """Train a copy on each (X, y, parameters of fit), all as one stack.
+        """Train a copy on each (X, y, fit parameters) as one stack.
 
-        `trueline.CalibratedRegressor` trains the models of its folds by this.
+        `trueline.CalibratedRegressor` calls this to train the models of its folds.
         """
         copies = [(clone(self), *rows) for rows in sets]
         jobs = [copy._job(X, y, **params) for copy, X, y, params in copies]
@@ -139,11 +139,11 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return [copy for copy, *_ in copies]
 
     def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Job:
-        """Check and standardise; nothing is trained yet."""
+        """Check and standardise the rows, without training."""
         self._check_params()
         if y is None:
             raise ValueError(
-                "requires y to be passed, but the target y is None; expected one outcome a row."
+                "requires y to be passed, but the target y is None; expected one outcome per row."
             )
         X, given = validate_data(self, X, y, dtype=np.float64, y_numeric=True, multi_output=True)
         self._check_features(X.shape[1])
@@ -169,17 +169,9 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return Job(self, self._recipe(X.shape[1]), standardiser, rows, members, seed)
 
     def _recipe(self, n_features: int) -> Recipe:
-        hidden = tuple(int(width) for width in self.hidden)
-        common: dict[str, Any] = {
-            "rates": (0.0,) * self._n_sites(),
-            "concrete": False,
-            "length_scale": 0.0,
-            "adversarial": 0.0,
-            "weight_decay": 0.0,
-        }
         return Recipe(
             n_features=n_features,
-            hidden=hidden,
+            hidden=tuple(int(width) for width in self.hidden),
             n_outputs=self._n_outputs,
             activation=self.activation,
             learning_rate=float(self.learning_rate),
@@ -187,11 +179,11 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             max_epochs=int(self.max_epochs),
             patience=int(self.patience),
             device=str(self.device),
-            **{**common, **self._choices()},
+            **{"rates": (0.0,) * self._n_sites(), **self._choices()},
         )
 
     def _learn(self, job: Job, trained: list[Trained]) -> None:
-        """Keep what came of a job."""
+        """Store the result of training."""
         names = trained[0].weights
         self.weights_ = {name: np.stack([t.weights[name] for t in trained]) for name in names}
         self.n_epochs_ = np.array([t.n_epochs for t in trained])
@@ -232,7 +224,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : (n, d) array-like
         coverage : float, default 0.9
-            In (0, 1).
+            Probability of the intervals, in (0, 1).
 
         Returns
         -------
@@ -247,7 +239,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X : (n, d) array-like
         levels : (m,) array-like or scalar
-            In (0, 1).
+            Probabilities in (0, 1).
 
         Returns
         -------
@@ -274,22 +266,11 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _path_sampler(
         self, n_paths: int, random_state: Any = None
     ) -> Callable[[FloatArray], FloatArray]:
-        """Draw futures: path k keeps one network throughout, and each outcome has its noise.
+        """Return a function that draws outcomes, from features (n_paths, n, d) to (n_paths, n).
 
-        A forecast of several steps is made of paths on which drawn outcomes are read again as
-        features. What is not known of the network is the same on all of a path; what is noise
-        is new each time. `trueline.series` samples paths by this.
-
-        Parameters
-        ----------
-        n_paths : int
-        random_state : as for the model
-
-        Returns
-        -------
-        callable
-            From features (n_paths, n, d), in their own units, to outcomes (n_paths, n), in
-            units of y. Each call draws new noise.
+        `trueline.series` calls it step by step and feeds drawn outcomes back as features. Path k
+        uses one network at all steps, so the uncertainty of the weights is the same along a path;
+        the noise of the outcomes is drawn again at each call.
         """
         check_is_fitted(self)
         require_count("n_paths", n_paths)
@@ -316,20 +297,20 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return draw
 
     def _noise_scale(self, var: FloatArray) -> FloatArray | float:
-        """Scale of the noise about one network's forecasts, in standardised units."""
+        """Return the scale of the noise of a network's forecasts, in standardised units."""
         return np.sqrt(var)
 
     # ---- files -------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a safetensors file: numbers and JSON, nothing to execute.
+        """Write the fitted model to a safetensors file, which holds only numbers and JSON.
 
-        Read it again with `trueline.models.load`.
+        `trueline.models.load` reads it again.
 
         Parameters
         ----------
         path : path
-            Written whole or not at all.
+            File to write. It is written completely or not at all.
         """
         check_is_fitted(self)
         require_torch()
@@ -374,9 +355,9 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
-    """Train all networks of some jobs, those of equal recipe as one stack."""
+    """Train the networks of all jobs; networks with equal recipes form one stack."""
     require_torch()
-    from trueline.models._training import train
+    from trueline.models._training import Trainer
 
     for recipe in dict.fromkeys(job.recipe for job in jobs):
         alike = [job for job in jobs if job.recipe == recipe]
@@ -386,13 +367,13 @@ def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
         for start in range(0, len(members), _STACK):
             stack = members[start : start + _STACK]
             with training_progress(progress, label, len(stack)) as report:
-                trained += train(recipe, stack, report)
+                trained += Trainer(recipe, stack).run(report)
         for job in alike:
             mine, trained = trained[: len(job.members)], trained[len(job.members) :]
             job.model._learn(job, mine)
 
 
-def held_out_or_all(job: Job, member: int = 0) -> NDArray[np.int64]:
-    """Rows that a network has not seen, or all of them where none were held out."""
-    chosen = job.members[member]
-    return chosen.held_out if len(chosen.held_out) else chosen.train
+def held_out_or_all(job: Job) -> NDArray[np.int64]:
+    """Return the rows that the first network held out, or all rows if it held out none."""
+    member = job.members[0]
+    return member.held_out if len(member.held_out) else member.train

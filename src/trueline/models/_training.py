@@ -1,14 +1,14 @@
-"""Training of a stack: one optimiser, one batch of each member a step.
+"""Training of a stack of networks, with one optimiser and one batch of each member per step.
 
-Members never meet. Each has its own rows, its own batches, masks and first weights from its own
-seed, and its own early stopping; a member that is done leaves the stack. So a member learns the
-same, to the rounding of sums, whatever is stacked beside it.
+Members are independent. Each has its own rows, its own batches, masks and initial weights from its
+own seed, and its own early stopping; a member that is done leaves the stack. Up to the rounding of
+sums, a member therefore learns the same in any stack.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,21 +25,20 @@ from trueline.models._network import (
     initial,
     row_losses,
 )
+from trueline.models._progress import ProgressCallback
 from trueline.models._recipe import Member, Recipe, Rows, Trained
 
-# Steps whose masks are drawn at a time, and rows that are held out and evaluated at a time.
+# Steps whose masks are drawn at a time, and held-out rows that are evaluated at a time.
 _CHUNK = 16
 _BLOCK = 2048
-# The logit of a uniform number of 16 bits, by those bits.
+# Logits of the 65,536 values of a uniform number of 16 bits.
 _LOGISTIC = logit((np.arange(65536) + 0.5) / 65536).astype(np.float32)
-# Rates of concrete dropout have far to go and one number a layer: they take longer steps.
+# Concrete dropout has one rate per layer, which must change much: it learns faster.
 _RATES_FASTER = 10.0
-
-Progress = Callable[[int, int, int], None]
 
 
 class _Stack:
-    """Weights of K members in one vector, with views by name, their gradients, and Adam."""
+    """Weights of K members in one vector, with views by name, gradients and Adam."""
 
     def __init__(self, recipe: Recipe, members: Sequence[dict[str, Any]]) -> None:
         self.recipe = recipe
@@ -56,12 +55,12 @@ class _Stack:
         self.grads = torch.zeros_like(values)
         self.params = self.views(values)
         for name, grad in self.views(self.grads).items():
-            # Gradients are added to where the optimiser reads them.
+            # Backward adds to these gradients, and the optimiser reads them as one vector.
             self.params[name].requires_grad_().grad = grad
         self.adam = self._optimiser()
 
     def _optimiser(self) -> torch.optim.Adam:
-        """Adam on three stretches of the vector: the weights, biases and slopes, and rates."""
+        """Make an Adam for three parts of the vector: weights, biases with slopes, and rates."""
         groups: list[dict[str, Any]] = [
             {"prefix": "weight", "weight_decay": self.recipe.weight_decay},
             {"prefix": ("bias", "slope")},
@@ -77,7 +76,7 @@ class _Stack:
             group["state"] = (start, end)
         spans = [group.pop("state") for group in groups]
         used = [(g, span) for g, span in zip(groups, spans, strict=True) if span[1] > span[0]]
-        # Fused, the whole step is one pass over the vector.
+        # The fused step is one pass over the vector.
         adam = torch.optim.Adam(
             [group for group, _ in used], lr=self.recipe.learning_rate, fused=True
         )
@@ -90,13 +89,13 @@ class _Stack:
         return adam
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:
-        """Views of a vector of all weights, by name, member first."""
+        """Return views of a vector of all weights by name; the first axis is the member."""
         sizes = [self.k * math.prod(shape) for shape in self.shapes.values()]
         named = zip(self.shapes.items(), torch.split(vector, sizes), strict=True)
         return {name: part.view(self.k, *shape) for (name, shape), part in named}
 
     def keep(self, rows: NDArray[np.int64]) -> None:
-        """Let all other members go."""
+        """Keep only these members."""
         taken = torch.from_numpy(rows).to(self.recipe.device)
         parts = [
             torch.cat([view[taken].reshape(-1) for view in self.views(vector).values()])
@@ -112,10 +111,10 @@ class _Stack:
 
 
 class _Runner:
-    """One member on its way: where it is in its epoch, and the best it has been."""
+    """The state of one member: its position in the epoch and its best epoch so far."""
 
-    def __init__(self, place: int, member: Member, start: int, batch_size: int) -> None:
-        self.place = place
+    def __init__(self, index: int, member: Member, start: int, batch_size: int) -> None:
+        self.index = index
         self.seed, shuffle, masks = member.seed.spawn(3)
         self.shuffle = np.random.Generator(np.random.SFC64(shuffle))
         self.masks = np.random.Generator(np.random.SFC64(masks))
@@ -130,14 +129,14 @@ class _Runner:
         self.weights: dict[str, NDArray[np.float32]] = {}
 
     def fill_epoch(self, batches: NDArray[np.int64]) -> None:
-        """Write the batches of the next epoch, (steps, rows); -1 fills the last one up."""
+        """Write the rows of the batches of the next epoch, (steps, rows); -1 pads the last."""
         order = np.full(self.epoch_steps * self.batch, -1)
         order[: len(self.train)] = self.shuffle.permutation(self.train)
         batches[:, : self.batch] = order.reshape(self.epoch_steps, self.batch)
 
 
 class Trainer:
-    """Trains members of one recipe together."""
+    """Trains members of one recipe together; results are in their order."""
 
     def __init__(self, recipe: Recipe, members: Sequence[Member]) -> None:
         self.recipe = recipe
@@ -163,7 +162,7 @@ class Trainer:
         self.batch = max(runner.batch for runner in self.runners)
         self.stack = _Stack(recipe, [initial(recipe, runner.seed) for runner in self.runners])
 
-    def run(self, progress: Progress | None = None) -> list[Trained]:
+    def run(self, progress: ProgressCallback | None = None) -> list[Trained]:
         """Train until every member has stopped."""
         everyone = list(self.runners)
         total = len(everyone)
@@ -179,10 +178,10 @@ class Trainer:
                     progress(epoch, self.recipe.max_epochs, total - len(self.runners))
         return [Trained(r.weights, r.n_epochs, r.best) for r in everyone]
 
-    # ---- what a stack of these members needs -------------------------------------------
+    # ---- buffers -----------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Make room for the members there are; masks and batches under way are lost."""
+        """Allocate the buffers for the present members; old masks and batches are dropped."""
         k = len(self.runners)
         longest = max(runner.epoch_steps for runner in self.runners)
         self.order = np.full((k, longest, self.batch), -1)
@@ -237,7 +236,7 @@ class Trainer:
         return loss.detach()
 
     def _rows(self, index: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of a batch, (K, rows, ...); those that only fill it up weigh nothing."""
+        """Return the rows of a batch, (K, rows, ...); padding has weight 0."""
         there = torch.from_numpy(index >= 0).to(self.recipe.device)
         flat = torch.from_numpy(np.maximum(index, 0).reshape(-1)).to(self.recipe.device)
         x = self.X.index_select(0, flat).view(*index.shape, -1)
@@ -246,7 +245,7 @@ class Trainer:
         return x, y, weight * there
 
     def _masks(self) -> list[Tensor | None]:
-        """Masks of this step, one before every layer that has dropout."""
+        """Return the masks of this step, one before every layer; None without dropout."""
         now = self.stack.step % _CHUNK
         if now == 0:
             self._draw()
@@ -259,7 +258,7 @@ class Trainer:
         return masks
 
     def _draw(self) -> None:
-        """Draw masks, or the noise that makes concrete ones, of the next steps."""
+        """Draw the masks of the next steps, or the noise for concrete masks."""
         for i in self.sites:
             kept = max(1, round((1.0 - self.recipe.rates[i]) * 65536))
             for j, runner in enumerate(self.runners):
@@ -286,7 +285,7 @@ class Trainer:
                 self._raise_diverged(runner, loss)
             runner.done_steps = 0
             runner.n_epochs += 1
-            # Without rows to tell a better epoch, the last one is taken.
+            # Without held-out rows the last epoch counts as the best.
             if loss < runner.best or i not in losses:
                 runner.best, runner.best_epoch = loss, runner.n_epochs
                 better.append(i)
@@ -294,7 +293,7 @@ class Trainer:
             if runner.n_epochs == self.recipe.max_epochs or waited >= self.recipe.patience:
                 gone.add(i)
             self.running[i] = 0.0
-        # Without rows held out, only the last weights count.
+        # Without held-out rows, only the last weights are stored.
         self._keep_best([i for i in better if i in losses or i in gone])
         if gone:
             self._leave(gone)
@@ -307,18 +306,18 @@ class Trainer:
                     self.runners[i].weights[name] = value
 
     @torch.no_grad()
-    def _evaluate(self, which: list[int]) -> list[float]:
-        """Mean loss on the rows held out, without dropout."""
-        if not which:
+    def _evaluate(self, members: list[int]) -> list[float]:
+        """Return the mean loss of these members on their held-out rows, without dropout."""
+        if not members:
             return []
         params: dict[str, Tensor] = self.stack.params
-        if len(which) < len(self.runners):
-            params = {name: view[torch.tensor(which)] for name, view in params.items()}
-        most = max(len(self.runners[i].held_out) for i in which)
-        index = np.full((len(which), most), -1)
-        for row, i in zip(index, which, strict=True):
+        if len(members) < len(self.runners):
+            params = {name: view[torch.tensor(members)] for name, view in params.items()}
+        most = max(len(self.runners[i].held_out) for i in members)
+        index = np.full((len(members), most), -1)
+        for row, i in zip(index, members, strict=True):
             row[: len(self.runners[i].held_out)] = self.runners[i].held_out
-        total = torch.zeros(len(which), dtype=torch.float64, device=self.recipe.device)
+        total = torch.zeros(len(members), dtype=torch.float64, device=self.recipe.device)
         weights = torch.zeros_like(total)
         for start in range(0, most, _BLOCK):
             x, y, weight = self._rows(index[:, start : start + _BLOCK])
@@ -331,15 +330,8 @@ class Trainer:
 
     def _raise_diverged(self, runner: _Runner, loss: float) -> None:
         raise DivergenceError(
-            f"the loss of network {runner.place} is {loss} in epoch {runner.n_epochs + 1}; "
+            f"the loss of network {runner.index} is {loss} in epoch {runner.n_epochs + 1}; "
             f"expected a finite number. Lower learning_rate, {self.recipe.learning_rate:g}, for "
             f"instance to {self.recipe.learning_rate / 10:g}, and look for outliers in X and y: "
-            f"both are standardised, so a few huge values leave the rest all alike."
+            f"both are standardised, so a few huge values make the rest almost equal."
         )
-
-
-def train(
-    recipe: Recipe, members: Sequence[Member], progress: Progress | None = None
-) -> list[Trained]:
-    """Train members of one recipe together; results in their order."""
-    return Trainer(recipe, members).run(progress)

@@ -1,4 +1,4 @@
-"""Images and their depths, checked at the public edge."""
+"""Checked images and their depths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trueline.models.densenet._plan import CHANNELS, Plan
 
 @dataclass(frozen=True)
 class Pictures:
-    """What a network is trained on. Depths that are not valid are 0, whatever they were."""
+    """Images with the depth of every pixel; depths that are not valid are 0."""
 
     images: NDArray[Any]  # (n, h, w, 3), uint8 or float32 in [0, 1]
     depth: NDArray[np.float32]  # (n, h, w)
@@ -35,37 +35,37 @@ class Pictures:
         return digest.hexdigest()
 
     def standardiser(self) -> Standardiser:
-        """Maps of colours, each over all pixels, and of depth, over the valid ones."""
+        """Return means and scales of colours over all pixels, and of the valid depths."""
         depth = self.depth[self.valid].astype(np.float64)
         of_depth = Standardiser.fit(np.empty((len(depth), 0)), depth, np.ones(len(depth)))
-        # An image at a time: all of them in float64 would be eight times the bytes they are.
+        # Convert one image at a time: all in float64 would need eight times the memory.
         pairs = [_colours(image) for image in self.images]
         mean = np.mean([m for m, _ in pairs], axis=0)
         var = np.maximum(np.mean([s for _, s in pairs], axis=0) - np.square(mean), 0.0)
-        # Below a shade of 8 bits a colour is constant but for rounding.
+        # A colour that varies less than a shade of 8 bits is constant up to rounding.
         scale = np.where(var > 256.0**-4, np.sqrt(var), 1.0)
         return replace(of_depth, x_mean=mean, x_scale=scale)
 
 
 def _colours(image: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """Means of the colours of an image, and of their squares."""
+    """Return the means of the colours of an image, and of their squares."""
     x = unit_interval(image)
     return x.mean(axis=(0, 1)), np.square(x).mean(axis=(0, 1))
 
 
 def unit_interval(images: NDArray[Any]) -> FloatArray:
-    """Colours as numbers from 0 to 1."""
+    """Return colours as numbers from 0 to 1."""
     x: FloatArray = images.astype(np.float64)
     return x / 255.0 if images.dtype == np.uint8 else x
 
 
 def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
-    """Check images, (n, h, w, 3); bytes stay bytes, all else becomes float32."""
+    """Check images, (n, h, w, 3); uint8 stays, floats become float32."""
     try:
         a = np.asarray(images)
-    except ValueError as error:  # which numpy says of a list of several sizes
+    except ValueError as error:  # numpy raises it for a list of several sizes
         raise ValueError(
-            "images are of several sizes; expected one, (n, h, w, 3). Resize or crop them, or fit "
+            "images have several sizes; expected one, (n, h, w, 3). Resize or crop them, or fit "
             "on those of one size."
         ) from error
     if a.ndim != 4 or a.shape[-1] != CHANNELS:
@@ -88,7 +88,7 @@ def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
     if min(a.shape[1:3]) < least:
         raise ValueError(
             f"images are {a.shape[1]} x {a.shape[2]}, too small to be halved {plan.n_pools} times; "
-            f"expected {least} x {least} or more. Give larger images, or fewer blocks in layers."
+            f"expected {least} x {least} or more. Use larger images, or fewer blocks in layers."
         )
     if a.dtype == np.uint8:
         return a
@@ -96,11 +96,11 @@ def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
         raise TypeError(
             f"images have dtype {a.dtype}; expected uint8, or floats from 0 to 1. Convert them."
         )
-    # NaN fails both.
+    # NaN fails both comparisons.
     if not (a.min() >= 0.0 and a.max() <= 1.0):
         raise ValueError(
             f"images hold floats from {a.min():g} to {a.max():g}; expected 0 to 1. Divide by 255, "
-            f"give uint8, or mend what is NaN."
+            f"give uint8, or fix NaN."
         )
     return a.astype(np.float32)
 
@@ -108,7 +108,7 @@ def check_images(images: ArrayLike, plan: Plan) -> NDArray[Any]:
 def check_pictures(
     images: Any, depth: ArrayLike | None, mask: ArrayLike | None, plan: Plan
 ) -> Pictures:
-    """Check what `fit` was given: arrays, or without depth an iterable of batches of them."""
+    """Check the arguments of `fit`: arrays, or without depth an iterable of batches."""
     if depth is not None:
         return _arrays(images, depth, mask, plan)
     if mask is not None or isinstance(images, np.ndarray) or not isinstance(images, Iterable):
@@ -120,7 +120,7 @@ def check_pictures(
     for i, batch in enumerate(images):
         if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
             raise ValueError(
-                f"batch {i} is no (images, depth) or (images, depth, mask); expected a tuple of "
+                f"batch {i} is not (images, depth) or (images, depth, mask); expected a tuple of "
                 f"two or three arrays."
             )
         parts.append(_arrays(batch[0], batch[1], batch[2] if len(batch) == 3 else None, plan))
@@ -141,8 +141,8 @@ def _arrays(images: ArrayLike, depth: ArrayLike, mask: ArrayLike | None, plan: P
     d = np.asarray(depth)
     if d.shape != a.shape[:3]:
         raise ValueError(
-            f"depth has shape {d.shape} and images {a.shape}; expected {a.shape[:3]}, one depth a "
-            f"pixel. {_mend_depth(d.shape, a.shape)}"
+            f"depth has shape {d.shape} and images {a.shape}; expected {a.shape[:3]}, one depth "
+            f"per pixel. {_depth_remedy(d.shape, a.shape)}"
         )
     if d.dtype.kind not in "fiu":
         raise TypeError(f"depth has dtype {d.dtype}; expected numbers.")
@@ -159,7 +159,7 @@ def _arrays(images: ArrayLike, depth: ArrayLike, mask: ArrayLike | None, plan: P
     return Pictures(a, np.where(valid, d, np.float32(0.0)), valid)
 
 
-def _mend_depth(depth: tuple[int, ...], images: tuple[int, ...]) -> str:
+def _depth_remedy(depth: tuple[int, ...], images: tuple[int, ...]) -> str:
     if depth == (*images[:3], 1):
         return "Pass depth[..., 0]."
     if len(depth) == 3 and depth[1:] == images[1:3]:

@@ -14,19 +14,19 @@ from torch.nn import functional
 
 from trueline.models.densenet._plan import MOMENTUM, Plan
 
-# Log variances beyond these, in units of the variance of the target, are cut: a few pixels that
-# are forecast almost exactly would else decide the whole loss.
+# Bounds of log variances, in units of the variance of the target. Without them, a few pixels that
+# are forecast almost exactly would dominate the loss.
 LOG_VARIANCE = (-10.0, 10.0)
 
 Drop = Callable[[Tensor], Tensor]
 
 
 class Network:
-    """Weights at work: in training with the statistics of the batch, otherwise the running ones.
+    """The network with its weights.
 
-    Features are normalised while units are being dropped, in training and in forecasts alike, so
-    the running statistics are those of thinned networks, which forecasts are made of. With
-    dropout left out they would be wrong: its features vary less.
+    Training normalises features by the statistics of the batch, forecasts by running statistics.
+    Both drop units, so the running statistics are those of the thinned networks that forecast;
+    features without dropout vary less.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Network:
         self.training = training
 
     def outputs(self, x: Tensor) -> Tensor:
-        """Outputs (n, outputs, h, w) of images (n, 3, h, w) that can be halved often enough."""
+        """Return outputs (n, outputs, h, w) of images (n, 3, h, w); sides can be halved."""
         blocks = self.plan.layers[:-1]
         h = self._convolve("first", x)
         skipped = []
@@ -53,11 +53,11 @@ class Network:
         return self._convolve("head", torch.cat([h, new], dim=1))
 
     def _block(self, name: str, h: Tensor, n: int) -> Tensor:
-        """What n layers add, each of which reads the inputs and all that is new."""
+        """Return the features that n layers add; each reads the inputs and all earlier layers."""
         new: list[Tensor] = []
         for j in range(n):
-            seen = torch.cat([h, *new], dim=1) if new else h
-            new.append(self._unit(f"{name}.{j}", seen))
+            inputs = torch.cat([h, *new], dim=1) if new else h
+            new.append(self._unit(f"{name}.{j}", inputs))
         return torch.cat(new, dim=1)
 
     def _unit(self, name: str, h: Tensor) -> Tensor:
@@ -83,9 +83,9 @@ class Network:
 
 
 def kept(rng: np.random.Generator, shape: tuple[int, ...], dropout: float, device: str) -> Tensor:
-    """Draw a mask of units, (n, features, h, w), channels last in memory: 0, or what makes up.
+    """Draw a dropout mask (n, features, h, w), channels last in memory: 0 or 1 / (1 - rate).
 
-    From two random bytes a unit, in a third of the time that torch takes.
+    It uses two random bytes per unit and takes a third of the time of torch.
     """
     n, features, height, width = shape
     count = max(1, round((1.0 - dropout) * 65536))
@@ -96,14 +96,14 @@ def kept(rng: np.random.Generator, shape: tuple[int, ...], dropout: float, devic
 
 
 def split(outputs: Tensor) -> tuple[Tensor, Tensor | None]:
-    """Mean and log variance of pixels, (n, h, w); there may be no variance."""
+    """Return mean and log variance of pixels, (n, h, w); the latter may be None."""
     if outputs.shape[1] == 1:
         return outputs[:, 0], None
     return outputs[:, 0], outputs[:, 1].clamp(*LOG_VARIANCE)
 
 
 def initial(plan: Plan, seed: np.random.SeedSequence) -> dict[str, NDArray[Any]]:
-    """Draw what is learned, before training: He's uniform weights."""
+    """Draw the initial weights, uniform as of He et al., and running statistics."""
     rng = np.random.default_rng(seed)
     state: dict[str, NDArray[Any]] = {}
     convolutions = plan.convolutions()
@@ -111,7 +111,7 @@ def initial(plan: Plan, seed: np.random.SeedSequence) -> dict[str, NDArray[Any]]
         unit, _, part = name.rpartition(".")
         if part == "weight":
             convolution = convolutions[unit]
-            # The head is not rectified, and starts at almost 0: the mean of all pixels.
+            # The head is not rectified and starts near 0, the mean of all pixels.
             gain = 0.06 if unit == "head" else 6.0
             bound = np.sqrt(gain / (convolution.inner * convolution.size**2))
             value = rng.uniform(-bound, bound, shape)

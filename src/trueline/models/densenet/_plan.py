@@ -1,4 +1,4 @@
-"""What a fully convolutional DenseNet is made of: plain data, no torch."""
+"""The layers of a fully convolutional DenseNet, as plain data without torch."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 # Red, green and blue.
 CHANNELS = 3
-# Of the running means and variances of features, a batch; what torch takes.
+# Weight of a batch in the running means and variances of features; the default of torch.
 MOMENTUM = 0.1
 
 
 @dataclass(frozen=True)
 class Convolution:
-    """One convolution, and whether its inputs are normalised and rectified before."""
+    """One convolution; if `normed`, its inputs are normalised and rectified first."""
 
     inner: int
     outer: int
@@ -22,7 +22,7 @@ class Convolution:
     rises: bool = False  # transposed, of stride 2
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what is learned by the gradient."""
+        """Return the shapes of the parameters that gradients change."""
         ends = (self.inner, self.outer) if self.rises else (self.outer, self.inner)
         shapes: dict[str, tuple[int, ...]] = {
             "weight": (*ends, self.size, self.size),
@@ -37,27 +37,27 @@ class Convolution:
 class Plan:
     """The network of Jégou et al. (2017), their Figure 1 and Tables 1 and 2."""
 
-    layers: tuple[int, ...]  # of the dense blocks on the way down, then of the one at the bottom
+    layers: tuple[int, ...]  # per dense block on the way down, then of the one at the bottom
     growth: int  # features that a layer adds
     first: int  # features of the first convolution
     n_outputs: int  # 1: the mean; 2: the mean and the log of the variance
 
     @property
     def n_pools(self) -> int:
-        """How often the image is halved."""
+        """Number of times that the image is halved."""
         return len(self.layers) - 1
 
     @property
     def multiple(self) -> int:
-        """What heights and widths must be divisible by."""
+        """The number that heights and widths must be divisible by."""
         return 1 << self.n_pools
 
     def convolutions(self) -> dict[str, Convolution]:
-        """All convolutions by name, in the order in which an image meets them.
+        """Return all convolutions by name, in the order of the computation.
 
-        A block on the way down hands on its inputs and all that its layers add. One on the way
-        up, and that at the bottom, hands on only what is new, or features would pile up where
-        images are large (section 3.3).
+        A block on the way down outputs its inputs and the features that its layers add. A block
+        on the way up, or at the bottom, outputs only the added features, because too many would
+        accumulate where images are large (section 3.3).
         """
         found = {"first": Convolution(CHANNELS, self.first, 3, normed=False)}
         features, skipped = self.first, []
@@ -83,7 +83,7 @@ class Plan:
         }
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what is learned by the gradient, by name."""
+        """Return the shapes of the parameters that gradients change, by name."""
         return {
             f"{name}.{part}": shape
             for name, convolution in self.convolutions().items()
@@ -91,7 +91,7 @@ class Plan:
         }
 
     def statistics(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the running means and variances, by name."""
+        """Return the shapes of the running means and variances, by name."""
         return {
             f"{name}.{part}": (convolution.inner,)
             for name, convolution in self.convolutions().items()
@@ -100,7 +100,7 @@ class Plan:
         }
 
     def sites(self, height: int, width: int) -> Iterator[tuple[int, int, int]]:
-        """Shapes of the features that dropout acts on, in order, for an image of some size.
+        """Yield the shapes of the features that dropout acts on, for an image of this size.
 
         It acts after every normalised convolution: in all layers of blocks and before pooling.
         """

@@ -1,8 +1,8 @@
 """Forecasts of a trained DenseNet by running moments over thinned networks.
 
-A sample drops the same units in every image. Samples of one image are computed some at a time,
-and never with other images: so a forecast is the same to the last bit whatever images are asked
-beside it, and no array ever holds samples x pixels of more than one image.
+A sample drops the same units in every image. Some samples of one image are computed at a time, and
+never with other images. A forecast is therefore the same to the last bit in any batch, and no
+array holds samples x pixels of more than one image.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from trueline.models.densenet._network import Drop, Network, kept, split
 from trueline.models.densenet._plan import Plan
 from trueline.models.densenet._training import read_images
 
-# Samples x pixels of an image at a time, and the most samples; the masks of these are held.
+# Samples x pixels of an image computed at a time, and the largest number of samples.
 _CELLS = 1 << 15
 _SAMPLES = 4
-# What tells the draws of forecasts from those of training, which count 0, 1, 2.
+# Key of the random numbers of forecasts; those of training have keys 0, 1 and 2.
 _FORECASTS = 3
 
 
 class Forecaster:
-    """A network with what it takes to ask it."""
+    """A trained network that forecasts."""
 
     def __init__(
         self, plan: Plan, weights: Weights, standardiser: Standardiser, seed: int, device: str
@@ -39,10 +39,7 @@ class Forecaster:
 
     @torch.no_grad()
     def moments(self, images: NDArray[Any], n_samples: int, dropout: float) -> FloatArray:
-        """Mean, variance of the mean, and mean variance over samples: (3, n, h, w).
-
-        In standardised units.
-        """
+        """Return mean, variance of the mean and mean variance, standardised, (3, n, h, w)."""
         if dropout == 0.0:  # every sample is the network itself
             n_samples = 1
         result = np.zeros((3, *images.shape[:3]))
@@ -58,7 +55,7 @@ class Forecaster:
     def outputs(
         self, image: NDArray[Any], masks: Sequence[Tensor], n_samples: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance by each of some samples, (samples, h, w)."""
+        """Return mean and variance by each of some samples, (samples, h, w)."""
         x = read_images(image[None], self.standardiser, self.plan, self.device)
         x = x.expand(n_samples, -1, -1, -1).contiguous(memory_format=torch.channels_last)
         network = Network(self.plan, self.state, _replayed(masks), training=False)
@@ -70,28 +67,28 @@ class Forecaster:
     def masks(
         self, height: int, width: int, samples: Sequence[int], dropout: float
     ) -> list[Tensor]:
-        """What each of some samples keeps, (samples, features, h, w), one tensor a site.
+        """Draw the masks (samples, features, h, w) of these samples, one tensor per layer.
 
-        Each sample has a source of its own, so it is the same whichever are drawn beside it.
+        Each sample has its own generator, so it does not depend on the samples drawn with it.
         """
         if dropout == 0.0:
             return []
         multiple = self.plan.multiple
         height, width = (-(-side // multiple) * multiple for side in (height, width))
-        rngs = [_source(self.seed, sample) for sample in samples]
+        rngs = [_generator(self.seed, sample) for sample in samples]
         return [
             torch.cat([kept(rng, (1, *shape), dropout, self.device) for rng in rngs])
             for shape in self.plan.sites(height, width)
         ]
 
 
-def _source(seed: int, sample: int) -> np.random.Generator:
+def _generator(seed: int, sample: int) -> np.random.Generator:
     key = (_FORECASTS, sample)
     return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def _replayed(masks: Sequence[Tensor]) -> Drop:
-    """Apply one mask after the other."""
+    """Return a function that applies the next mask at each call."""
     if not masks:
         return lambda h: h
     left = iter(masks)
@@ -99,9 +96,9 @@ def _replayed(masks: Sequence[Tensor]) -> Drop:
 
 
 def merge(running: FloatArray, n: int, mean: FloatArray, var: FloatArray) -> None:
-    """Take samples in, (samples, ...): after n of them, running has mean, squares and variance.
+    """Add samples, (samples, ...), to the mean, squares and mean variance of n earlier samples.
 
-    Squares are summed about the mean (Chan et al. 1979), so that nothing cancels.
+    Squares are summed about the mean (Chan et al. 1979) to avoid cancellation.
     """
     k = len(mean)
     centre = mean.mean(axis=0)

@@ -1,10 +1,11 @@
-"""Depth, or any other number a pixel, from images."""
+"""Depth, or another number per pixel, from images."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -34,67 +35,65 @@ if TYPE_CHECKING:
 
 LOSSES = ("squared", "huber")
 SCHEDULES = ("cosine", "constant")
-# Where to compute, what to show, and what only forecasts ask: not what is trained.
+# Parameters that do not change the result of training.
 _NOT_TRAINING = ("device", "progress", "random_state", "n_samples")
-# Of a forecast, in units of the standard deviation of depths: samples may all agree.
+# Least scale of a forecast, in standard deviations of depth: all samples may be equal.
 _LEAST_SCALE = 1e-9
 
 
 class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     """A fully convolutional DenseNet that forecasts a number, such as depth, at every pixel.
 
-    Dense blocks on the way down and up, transitions between them, and skip connections from one
-    side to the other, as Jégou et al. (2017) have it; the layers of the blocks and what each adds
-    are parameters. Units are dropped in training and in forecasts. A forecast is the normal law
-    with the mean and variance of `n_samples` thinned networks, each of which drops the same units
-    in all images, plus the variance of the noise where the network forecasts that too (Kendall
-    and Gal, 2017). Kuleshov et al. use this network in their section 4.3.
+    The network has dense blocks on the way down and up, transitions between them, and skip
+    connections from one side to the other (Jégou et al., 2017). It drops units in training and in
+    forecasts. A forecast is normal, with the mean and variance of `n_samples` thinned networks,
+    each of which drops the same units in all images, plus the variance of the noise if the network
+    forecasts it (Kendall and Gal, 2017). Kuleshov et al. use this network in their section 4.3.
 
-    Features are normalised by the running statistics in forecasts (Jégou et al. take those of
-    the images at hand), so that a forecast does not depend on the images beside it. Statistics
-    and forecasts both are those of thinned networks.
+    Forecasts normalise features by running statistics of thinned networks (Jégou et al. take
+    those of the images at hand), so that a forecast does not depend on other images.
 
     Parameters
     ----------
     layers : sequence of int, default (2, 3, 5, 8)
-        Layers of the dense blocks on the way down, then of the one at the bottom; on the way up
-        they are those of the way down. Images are halved before each block but the first.
+        Number of layers of each dense block on the way down, then of the one at the bottom; the
+        way up mirrors the way down. Images are halved before each block but the first.
         FC-DenseNet56, 67 and 103 are (4,) * 6, (5,) * 6 and (4, 5, 7, 10, 12, 15).
     growth_rate : int, default 16
-        Features that a layer adds; of FC-DenseNet56 12.
+        Features that a layer adds; 12 in FC-DenseNet56.
     first_channels : int, default 24
         Features of the first convolution; 48 in the networks of the paper.
     dropout : float, default 0.2
         Share of the units dropped after each layer and before each halving, in [0, 1).
     aleatoric : bool, default False
-        Forecast the log of the variance of the noise too, and train for the likelihood of the
-        normal law. Otherwise the samples' variance is all there is.
+        Whether to forecast the variance of the noise too, and to train for the normal likelihood.
+        Otherwise the variance of a forecast is that of the samples.
     loss : {"squared", "huber"}, default "squared"
-        Of an error, where `aleatoric` is False. Huber's loss is linear beyond half a standard
+        Loss of an error, if `aleatoric` is False. Huber's loss is linear beyond half a standard
         deviation of the depths.
     n_samples : int, default 50
-        Thinned networks a forecast is made of.
+        Number of thinned networks per forecast.
     learning_rate : float, default 1e-3
-        Of Adam, at first.
+        Initial learning rate of Adam.
     schedule : {"cosine", "constant"}, default "cosine"
-        How it falls: along half a cosine to 0 at the end, or not.
+        Whether the learning rate falls to 0 along half a cosine, or stays constant.
     weight_decay : float, default 1e-4
-        Times the weights of convolutions, added to the gradient of the loss.
-    batch_size : int, default 8
-    n_epochs : int, default 80
+        This times the weights of convolutions is added to the gradient of the loss.
+    batch_size, n_epochs : int, default 8 and 80
+        Images per training step, and the number of passes over the images.
     flip : bool, default True
-        Show half of the images in a mirror, left for right, at random.
+        Whether to mirror half of the images, left for right, at random in training.
     crop : float, default 0.9
-        Share of the height and width that an image is cut to in training, at a random place,
-        rounded down to what can be halved; 1 shows whole images.
+        Share of the height and width of the random window that training cuts from an image,
+        rounded down to sides that can be halved; 1 gives whole images.
     device : str, default "cpu"
-        As torch names it. The number of threads is torch's own: see ``torch.set_num_threads``.
+        Device, as torch names it. ``torch.set_num_threads`` sets the number of threads.
     progress : bool or callable, default False
-        Show on the standard error how far training is, or tell a function of every epoch: the
-        epoch, the most there can be, and the networks done.
+        Whether to show the progress of training on the standard error, or a function to call
+        after every epoch with its number, the number of epochs and the networks done.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits on one machine repeat bit for bit. Forecasts of a fitted model
-        repeat in any case.
+        With an integer, fits repeat bit for bit on one machine. Forecasts of a fitted model always
+        repeat.
 
     Attributes
     ----------
@@ -105,7 +104,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     standardiser_ : object
         Means and scales of colours and depth.
     seed_ : int
-        What `random_state` came to.
+        Seed that `random_state` was converted to.
 
     References
     ----------
@@ -185,18 +184,17 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         images : (n, h, w, 3) array-like, or iterable of batches
-            uint8, or floats from 0 to 1; standardised inside. Sides that cannot be halved often
-            enough are filled by reflection. Without `depth`, an iterable of ``(images, depth)``
-            or ``(images, depth, mask)``, which is read once and kept.
+            Colours as uint8, or as floats from 0 to 1; they are standardised internally. Sides
+            that cannot be halved often enough are padded by reflection. Without `depth`, an
+            iterable of ``(images, depth)`` or ``(images, depth, mask)``, which is read once.
         depth : (n, h, w) array-like
-            Outcomes; standardised inside.
+            Outcomes. They are standardised internally.
         mask : (n, h, w) array-like of bool, optional
-            True where the depth is valid. What it is elsewhere is never looked at, and may be
-            NaN.
+            True where the depth is valid. Other depths are ignored and may be NaN.
         checkpoint : path, optional
-            File to write after every epoch, and to go on from if it is there: with the same
-            versions and number of threads, to the last bit as if training had not been cut off.
-            One of another network, of other settings or data is refused.
+            File to write after every epoch. If it exists, training continues from it; with the
+            same versions and number of threads, the result is the same to the last bit. A
+            checkpoint of another network, other settings or other data is refused.
 
         Returns
         -------
@@ -247,18 +245,8 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     def _training_settings(self) -> TrainingSettings:
         from trueline.models.densenet._training import TrainingSettings
 
-        return TrainingSettings(
-            dropout=float(self.dropout),
-            loss=self.loss,
-            learning_rate=float(self.learning_rate),
-            schedule=self.schedule,
-            weight_decay=float(self.weight_decay),
-            batch_size=int(self.batch_size),
-            n_epochs=int(self.n_epochs),
-            flip=bool(self.flip),
-            crop=float(self.crop),
-            device=str(self.device),
-        )
+        names = (field.name for field in fields(TrainingSettings))
+        return TrainingSettings(**{name: as_json(getattr(self, name)) for name in names})
 
     def _settings(self) -> dict[str, Any]:
         """Return the parameters that decide the result of training, as JSON types."""
@@ -283,8 +271,8 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         check_choice(self, "schedule", SCHEDULES)
         if self.aleatoric and self.loss != "squared":
             raise ValueError(
-                f"loss is {self.loss!r} and aleatoric is True, which trains for the normal law; "
-                f"expected loss='squared' with it."
+                f"loss is {self.loss!r} and aleatoric is True, which trains for the normal "
+                f"likelihood; expected loss='squared' with it."
             )
 
     # ---- predict -----------------------------------------------------------------------
@@ -292,19 +280,19 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     def predict_parts(self, images: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return mean and both parts of the variance of the forecast at every pixel.
 
-        They are summed as samples come: whatever `n_samples` is, only some samples of one image
-        are ever in memory. An image's forecast is the same in any batch.
+        Only some samples of one image are in memory at a time. The forecast of an image is the
+        same in any batch.
 
         Parameters
         ----------
         images : (n, h, w, 3) array-like
-            As for `fit`; they may be of another size.
+            Images as for `fit`; they may have another size.
 
         Returns
         -------
         mean, model, noise : ndarray, (n, h, w)
             ``model`` is the variance of the mean over thinned networks, and ``noise`` their mean
-            variance of an outcome: 0 unless `aleatoric`.
+            variance of an outcome, which is 0 unless `aleatoric`.
         """
         check_is_fitted(self)
         self._check_params()
@@ -325,7 +313,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         )
 
     def predict_moments(self, images: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of the forecast at every pixel, both parts of it together.
+        """Return mean and total variance of the forecast at every pixel.
 
         Parameters
         ----------
@@ -348,8 +336,8 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Normal
-            n * h * w rows: the pixels of the first image, line by line, then of the next; row i
-            belongs to ``depth.ravel()[i]``. The same each time it is asked.
+            n * h * w rows, in the order of ``depth.ravel()``. Repeated calls give the same
+            forecasts.
         """
         mean, var = self.predict_moments(images)
         return Normal(mean.ravel(), np.sqrt(var).ravel())
@@ -370,14 +358,14 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     # ---- files -------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a safetensors file: numbers and JSON, nothing to execute.
+        """Write the fitted model to a safetensors file, which holds only numbers and JSON.
 
-        Read it again with `trueline.models.load`.
+        `trueline.models.load` reads it again.
 
         Parameters
         ----------
         path : path
-            Written whole or not at all.
+            File to write. It is written completely or not at all.
         """
         check_is_fitted(self)
         require_torch()

@@ -102,14 +102,12 @@ class Trainer:
         ]
         adam = torch.optim.Adam(groups, lr=self.settings.learning_rate, fused=True)
         if state.n_epochs:
-            done = float(state.n_epochs * self.epoch_steps)
+            done, device = float(state.n_epochs * self.epoch_steps), self.settings.device
             for name in names:
                 adam.state[self.tensors[name]] = {
-                    "step": torch.tensor(done, device=self.settings.device),
-                    "exp_avg": torch.from_numpy(state.first[name].copy()).to(self.settings.device),
-                    "exp_avg_sq": torch.from_numpy(state.second[name].copy()).to(
-                        self.settings.device
-                    ),
+                    "step": torch.tensor(done, device=device),
+                    "exp_avg": torch.from_numpy(state.first[name].copy()).to(device),
+                    "exp_avg_sq": torch.from_numpy(state.second[name].copy()).to(device),
                 }
         return adam
 
@@ -157,9 +155,8 @@ class Trainer:
 
     def _set_learning_rate(self, step: int) -> None:
         done = step / (self.settings.n_epochs * self.epoch_steps)
-        share = (
-            0.5 * (1.0 + math.cos(math.pi * done)) if self.settings.schedule == "cosine" else 1.0
-        )
+        cosine = self.settings.schedule == "cosine"
+        share = 0.5 * (1.0 + math.cos(math.pi * done)) if cosine else 1.0
         for group in self.adam.param_groups:
             group["lr"] = share * self.settings.learning_rate
 
