@@ -286,6 +286,19 @@ def check_max_knots(max_knots: int) -> None:
         raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
 
 
+def check_count(value: int, name: str) -> int:
+    """Raise unless `value` is an integer of 1 or more."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected an integer of 1 or more.")
+    return int(value)
+
+
+def check_row_count(value: float, name: str) -> None:
+    """Raise unless `value` is a number of rows; effective numbers need not be whole."""
+    if not isinstance(value, int | float | np.number) or not 1 <= value < np.inf:
+        raise ValueError(f"{name} is {value!r}; expected a number of rows, 1 or more.")
+
+
 def generator(random_state: RandomState) -> np.random.Generator:
     """Turn a seed, a Generator or None into a Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):

@@ -16,6 +16,7 @@ from trueline._report._markup import clean
 from trueline._validation import (
     FloatArray,
     RandomState,
+    check_row_count,
     generator,
     level,
     same_length,
@@ -23,7 +24,6 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
-from trueline.metrics._calibration import check_row_count
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._validation import check_row_count
 from trueline.displays import _style
 from trueline.displays._forecasts import Forecasts, each, named, of_estimator, results
 from trueline.metrics import CalibrationCurve, calibration_curve
-from trueline.metrics._calibration import check_row_count, error_of, floor_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,11 +89,8 @@ class CalibrationDisplay:
     ) -> None:
         self.curves = results(curves, (CalibrationCurve,), name)
         rows = _rows_of_fit(n_fit, self.curves)
-        self.errors, self.floors = {}, {}
-        for key, curve in self.curves.items():
-            ones = np.ones_like(curve.levels)
-            self.errors[key] = error_of(curve.levels, curve.observed, ones)
-            self.floors[key] = floor_of(curve.levels, ones, curve.n_effective, rows.get(key))
+        self.errors = {key: curve.error for key, curve in self.curves.items()}
+        self.floors = {key: curve.floor(rows.get(key)) for key, curve in self.curves.items()}
 
     @classmethod
     def from_predictions(

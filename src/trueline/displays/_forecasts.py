@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
-from trueline.metrics._edge import check_forecast
+from trueline.metrics import check_forecast
 
 T = TypeVar("T")
 

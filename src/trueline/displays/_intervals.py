@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, increasing_levels, same_length
+from trueline._validation import FloatArray, check_count, increasing_levels, same_length
 from trueline.displays import _style
 from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
-from trueline.metrics import coverage as coverage_of, interval_misses
-from trueline.metrics._edge import check_count, check_rows
+from trueline.metrics import check_rows, coverage as coverage_of, interval_misses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
+from trueline.metrics._edge import check_forecast, check_rows
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._intervals import coverage, interval_misses, interval_score
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
@@ -56,6 +57,8 @@ __all__ = [
     "calibration_floor",
     "calibration_test",
     "chance_range",
+    "check_forecast",
+    "check_rows",
     "coverage",
     "crps",
     "decide_coverage",

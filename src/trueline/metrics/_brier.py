@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, as_float, same_length, vector, weights
-from trueline.metrics._edge import check_count
+from trueline._validation import FloatArray, as_float, check_count, same_length, vector, weights
 
 
 @dataclass(frozen=True, eq=False)

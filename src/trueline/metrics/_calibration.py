@@ -8,7 +8,14 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, increasing_levels, level, same_length, vector
+from trueline._validation import (
+    FloatArray,
+    check_row_count,
+    increasing_levels,
+    level,
+    same_length,
+    vector,
+)
 from trueline.distributions import Distribution
 from trueline.metrics._bands import consistency_band
 from trueline.metrics._edge import check_rows
@@ -53,10 +60,19 @@ class CalibrationCurve:
     @property
     def inside(self) -> bool:
         """Whether the whole curve lies inside the band."""
-        # Weighted shares carry a rounding error; a count more or less is far larger.
+        # Weighted shares carry a rounding error, which is far smaller than a row.
         slack = 1e-9 / self.n_effective
         above, below = self.observed >= self.lower - slack, self.observed <= self.upper + slack
         return bool((above & below).all())
+
+    @property
+    def error(self) -> float:
+        """Its calibration error, Eq. 9 of the paper with equal weights of the levels."""
+        return error_of(self.levels, self.observed, np.ones_like(self.levels))
+
+    def floor(self, n_fit: float | None = None) -> float:
+        """Return the error that a perfect forecaster would have; see `calibration_floor`."""
+        return floor_of(self.levels, np.ones_like(self.levels), self.n_effective, n_fit)
 
 
 def calibration_curve(
@@ -282,9 +298,3 @@ def check_level_weights(weights: LevelWeights, p: FloatArray) -> FloatArray | No
     if a.min() < 0:
         raise ValueError(f"weights holds {a.min()}; expected weights of 0 or more.")
     return a
-
-
-def check_row_count(value: float, name: str) -> None:
-    """Raise unless `value` can be a number of rows; effective numbers need not be whole."""
-    if not isinstance(value, int | float | np.number) or not 1 <= value < np.inf:
-        raise ValueError(f"{name} is {value!r}; expected a number of rows, 1 or more.")

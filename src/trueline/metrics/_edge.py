@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, same_length, vector, weights
@@ -10,7 +9,15 @@ from trueline.distributions import Distribution
 
 
 def check_forecast(dist: object) -> Distribution:
-    """Raise unless `dist` is a forecast."""
+    """Return `dist`; raise unless it is a forecast.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.metrics import check_forecast
+    >>> check_forecast(tl.Point([1.0]))
+    Point(1 rows)
+    """
     if not isinstance(dist, Distribution):
         raise TypeError(
             f"dist is of type {type(dist).__name__}; expected a Distribution. "
@@ -22,7 +29,15 @@ def check_forecast(dist: object) -> Distribution:
 def check_rows(
     y: ArrayLike, dist: object, sample_weight: ArrayLike | None = None
 ) -> tuple[FloatArray, Distribution, FloatArray | None]:
-    """Check outcomes, forecast and weights; return the arrays as float64, (n,)."""
+    """Check outcomes, forecast and weights; return the arrays as float64, (n,).
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.metrics import check_rows
+    >>> check_rows([1], tl.Point([1.0]))[0]
+    array([1.])
+    """
     if isinstance(y, Distribution):
         raise TypeError(
             f"y is of type {type(y).__name__}; expected outcomes, shape (n,). "
@@ -35,16 +50,9 @@ def check_rows(
 
 
 def check_weights(sample_weight: ArrayLike | None, dist: Distribution) -> FloatArray | None:
-    """Check weights where there are no outcomes."""
+    """Check weights that come without outcomes."""
     if sample_weight is not None:
         same_length(
             len(dist), vector(sample_weight, "sample_weight"), "sample_weight", "the forecast"
         )
     return weights(sample_weight, len(dist))
-
-
-def check_count(value: int, name: str) -> int:
-    """Raise unless `value` is an integer of 1 or more."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected an integer of 1 or more.")
-    return int(value)

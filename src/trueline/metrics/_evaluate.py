@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._messages import count
-from trueline._validation import FloatArray, RandomState, generator, level
+from trueline._validation import FloatArray, RandomState, check_row_count, generator, level
 from trueline.distributions import Distribution
-from trueline.metrics._calibration import check_levels, check_row_count, error_of, floor_of
+from trueline.metrics._calibration import check_levels, error_of, floor_of
 from trueline.metrics._edge import check_rows
 from trueline.metrics._intervals import interval_misses, penalty
 from trueline.metrics._mean import add, effective_size, mean, size, total

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.distributions import Distribution
-from trueline.metrics._edge import check_count, check_forecast, check_rows, check_weights
+from trueline.metrics._edge import check_forecast, check_rows, check_weights
 from trueline.metrics._mean import mean
 
 N_BINS = 10

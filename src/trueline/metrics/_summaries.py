@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, RandomState, generator, level
+from trueline._validation import FloatArray, RandomState, check_count, generator, level
 from trueline.distributions import Distribution
 from trueline.metrics._bands import central_counts, consistency_band
-from trueline.metrics._edge import check_count, check_forecast, check_rows, check_weights
+from trueline.metrics._edge import check_forecast, check_rows, check_weights
 from trueline.metrics._mean import effective_size, mean
 from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import NotFittedError, same_length, vector
 from trueline.distributions import Distribution, Stacked
-from trueline.metrics._edge import check_forecast
+from trueline.metrics import check_forecast
 from trueline.series._dates import Step, check_dates, check_step
 from trueline.series._days import Rows
 from trueline.streams import Online
