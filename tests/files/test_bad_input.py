@@ -337,7 +337,7 @@ def test_a_file_that_may_not_be_read(monkeypatch, tmp_path):
 
 def test_a_separator_for_a_file_without_one(tmp_path):
     assert message_of(table_file(tmp_path), separator=";") == (
-        "f.parquet is no text file and takes no separator. Leave that out."
+        "f.parquet is not a text file and takes no separator. Leave that out."
     )
 
 
@@ -351,7 +351,7 @@ def test_tabs_where_there_are_commas(tmp_path):
 
 def test_a_decimal_comma_for_a_file_with_types(tmp_path):
     assert message_of(table_file(tmp_path), decimal=",") == (
-        "f.parquet is no text file and takes no decimal. Leave that out."
+        "f.parquet is not a text file and takes no decimal. Leave that out."
     )
 
 

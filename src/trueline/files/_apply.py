@@ -185,10 +185,10 @@ class _Writer:
 
 
 def _check_apart(out: Path, source: Folder) -> None:
-    """Raise if what is read would be replaced, or what is written be read the next time."""
+    """Raise if files that are read would be replaced, or written files read the next time."""
     whole = out.resolve()
     for file in source.files:
-        # A link, and what it leads to.
+        # A link counts at its own place and at that of its target.
         for path in (file.path.parent.resolve() / file.path.name, file.path.resolve()):
             if whole in path.parents:
                 raise FileError(
@@ -207,7 +207,7 @@ def _check_apart(out: Path, source: Folder) -> None:
 
 
 def _names_of(files: Sequence[File]) -> list[Path]:
-    """Where in a folder to write what is made of each file."""
+    """Return the path of the output of each file within the target folder."""
     names: dict[Path, Path] = {}
     for file in files:
         packed = known_ending(file.path)[1] is not None
@@ -260,7 +260,7 @@ class AddedColumns:
         self.names = [prefix + name for name in (*ends, *levels, *means)]
 
     def check(self, source: Source) -> None:
-        """Raise if the file has a column of one of the names."""
+        """Raise if the file already has one of the columns."""
         there = [name for name in self.names if name in source.names]
         if there:
             raise FileError(
@@ -271,7 +271,7 @@ class AddedColumns:
             )
 
     def to(self, table: Any, dist: Distribution) -> Any:
-        """Return the table with the columns at its end."""
+        """Return a table with the columns of these forecasts at its end."""
         columns = []
         if self.coverage.size:
             lower, upper = dist.interval(self.coverage)
@@ -283,7 +283,7 @@ class AddedColumns:
         return self._with(table, columns)
 
     def to_none(self, table: Any) -> Any:
-        """Return a table without rows with the columns at its end."""
+        """Return a table without rows, with the columns at its end."""
         return self._with(table, [np.empty(0)] * len(self.names))
 
     def _with(self, table: Any, columns: Sequence[FloatArray]) -> Any:
@@ -293,6 +293,6 @@ class AddedColumns:
 
 
 def _distinct(given: float | Sequence[float], name: str) -> FloatArray:
-    """Check levels, which may be none or one; each once, in the order given."""
+    """Return checked levels without repetition, in the order given."""
     several = list(dict.fromkeys([given] if np.ndim(given) == 0 else given))  # type: ignore[arg-type]
     return check_levels(several, name) if several else np.empty(0)

@@ -29,20 +29,20 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some rows of a file.
+    """Consecutive rows of a file.
 
     Attributes
     ----------
     source : File
-        The file that they are in.
+        The file of the rows.
     start : int
         Number of rows before them.
     table : pyarrow.Table
-        Its numbers have decimal points, whatever they had in the file.
+        The columns; numbers have decimal points, whatever they have in the file.
     forecast : list of (n,) arrays
         The columns of the forecast, checked; see ``dist``.
     y : (n,) array
-        Empty where the layout has no outcomes.
+        Outcomes; empty if the layout has none.
     weight : (n,) array or None
     groups : (n,) array of int or None
         Codes of the groups; see `Forecasts.groups`.
@@ -91,7 +91,7 @@ def checked_chunk(
 
 
 def _sort_crossing(columns: list[FloatArray]) -> int:
-    """Sort the rows in which a quantile lies below one of a lower level; return their number."""
+    """Sort the rows whose quantiles cross, in place; return their number."""
     crossing = np.zeros(columns[0].size, dtype=bool)
     for low, high in pairwise(columns):
         crossing |= high < low
@@ -100,13 +100,13 @@ def _sort_crossing(columns: list[FloatArray]) -> int:
         rows = np.flatnonzero(crossing)
         in_order = np.sort(np.stack([column[rows] for column in columns]), axis=0)
         for i, values in enumerate(in_order):
-            columns[i] = columns[i].copy()  # what Arrow lends is not to be written to
+            columns[i] = columns[i].copy()  # memory of Arrow is read-only
             columns[i][rows] = values
     return count
 
 
 class _Reader:
-    """The columns of one chunk, with messages that name the row."""
+    """Reads the columns of one chunk; its errors name the row."""
 
     def __init__(self, source: File, table: Any, start: int) -> None:
         self.source = source
@@ -187,7 +187,7 @@ class _Reader:
         self.fail(name, row, f"found {_shortened(text)!r}", "a number", fix)
 
     def _raise_point(self, name: str, column: Any, row: int) -> NoReturn:
-        """Refuse 1.234 beside decimal commas: it may be one thousand or one and a bit."""
+        """Raise for 1.234 beside decimal commas: the point may separate thousands or decimals."""
         self.fail(
             name,
             row,
@@ -254,9 +254,9 @@ class _Reader:
 
 
 def _first_unreadable(column: Any) -> int:
-    """Row of the first text that is no number, by bisection."""
+    """Return the row of the first text that is not a number, by bisection."""
     pa = pyarrow()
-    good, bad = 0, len(column)  # so many rows can be read, so many cannot
+    good, bad = 0, len(column)  # all rows before `good` can be read, and not all before `bad`
     while bad - good > 1:
         middle = (good + bad) // 2
         try:

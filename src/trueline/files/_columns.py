@@ -1,4 +1,4 @@
-"""Which columns hold the outcomes, and which the forecast."""
+"""Find the columns of the outcomes, the forecast, the groups and the weights."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from trueline.recalibration import Grouped, Isotonic, Recalibrator
 if TYPE_CHECKING:
     from trueline.files._source import Source
 
-# What else standard deviations are called.
+# Other names of standard deviations.
 _SPREADS = ("sd", "sigma", "stdev", "stddev", "std_dev", "scale", "se")
 Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 
 _CENTRES = ("mean", "prediction")
 _OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
-# What scores a forecast of each kind has; see `Distribution.score_kind`.
+# The forecasts with each kind of score; see `Distribution.score_kind`.
 _SCORES = {
     "standardised": "forecasts with a mean and a standard deviation",
     "residual": "point forecasts",
@@ -42,15 +42,15 @@ _SCORES = {
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one file, found.
+    """The columns of a file that are used.
 
     Attributes
     ----------
     kind : str
     forecast : tuple of str
-        In the order that `distribution` takes them.
+        Columns of the forecast, in the order that `distribution` expects.
     levels : tuple of float
-        Of the quantiles.
+        Levels of the quantiles.
     y, group, weight : str or None
     features : tuple of str
     doubt : tuple
@@ -75,12 +75,12 @@ class Layout:
 
     @property
     def used(self) -> list[str]:
-        """Every column that is read, once."""
+        """All columns that are read, without repetition."""
         named = (self.y, self.group, self.weight, *self.features)
         return list(dict.fromkeys([*self.forecast, *(n for n in named if n is not None)]))
 
     def describe(self) -> str:
-        """Kind and columns, in words."""
+        """Return the kind of forecast and its columns in words."""
         names = listed(self.forecast, most=3)
         if self.kind in ("quantiles", "samples") and len(self.forecast) > 3:
             names = f"{self.forecast[0]} to {self.forecast[-1]}, {len(self.forecast)} columns"
@@ -95,7 +95,7 @@ class Layout:
 
     @property
     def score_kind(self) -> str:
-        """What the forecast's scores measure."""
+        """The ``score_kind`` of the forecasts."""
         classes: dict[str, type[Distribution]] = {"normal": Normal, "point": Point}
         return classes.get(self.kind, Quantiles).score_kind  # that of samples is the same
 
@@ -133,7 +133,7 @@ class Layout:
         return recalibrator
 
     def distribution(self, columns: Sequence[FloatArray]) -> Distribution:
-        """Return the forecast that these checked columns hold; quantiles must not cross."""
+        """Return the forecasts in these checked columns; quantiles must not cross."""
         if self.kind == "normal":
             return Normal(*columns)
         if self.kind == "point":
@@ -144,28 +144,27 @@ class Layout:
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of columns; those left out are found by convention.
+    """Names of columns; others are found by convention.
 
     The outcomes are ``y``. The forecast is one of: ``mean`` (or ``prediction``) and ``std``;
     quantiles ``q0.05``, ``q0.5``, ...; intervals ``lower_0.9`` and ``upper_0.9``; draws
     ``sample_0``, ``sample_1``, ...; or a ``mean`` alone, a point forecast. A ``mean`` beside
-    quantiles, intervals or draws is left aside.
+    quantiles, intervals or draws is ignored.
 
     Parameters
     ----------
     y : str, optional
-        Outcomes.
+        Column of the outcomes.
     mean, std : str, optional
-        Mean and standard deviation.
+        Columns of the mean and the standard deviation.
     quantile_columns, sample_columns : str, optional
-        What the names of the quantiles start with, before the level, or those of the draws,
-        before the number.
+        Start of the names of the quantiles, before the level, or of the draws, before the number.
     kind : {"normal", "point", "quantiles", "intervals", "samples"}, optional
-        Which to take where a file holds several.
+        Kind of forecast to use if a file holds several.
     group, weight : str, optional
-        Group and weight of each row; none by default.
+        Columns of the group and the weight of each row; none by default.
     x : tuple of str, optional
-        Features, for a report.
+        Columns of features, for a report.
 
     Examples
     --------
@@ -205,7 +204,7 @@ class Columns:
         ----------
         names : sequence of str
         file : object
-            What to call the file in a message.
+            Name of the file in messages.
         y : bool, default True
             Whether the outcomes are needed.
         """
@@ -213,33 +212,35 @@ class Columns:
 
 
 class _Search:
-    """One search: what was asked for, and what there is."""
+    """A search for columns: those that were asked for, among those of a file."""
 
-    def __init__(self, asked: Columns, names: tuple[str, ...], file: object) -> None:
-        self.asked = asked
+    def __init__(self, wanted: Columns, names: tuple[str, ...], file: object) -> None:
+        self.wanted = wanted
         self.names = names
         self.file = file
 
     def layout(self, need_y: bool) -> Layout:
-        asked = self.asked
-        if asked.kind is not None and asked.kind not in get_args(Kind):
+        wanted = self.wanted
+        if wanted.kind is not None and wanted.kind not in get_args(Kind):
             raise FileError(
-                f"the kind of forecast is {asked.kind!r}; expected one of "
-                f"{', '.join(get_args(Kind))}.{did_you_mean(asked.kind, get_args(Kind))}"
+                f"the kind of forecast is {wanted.kind!r}; expected one of "
+                f"{', '.join(get_args(Kind))}.{did_you_mean(wanted.kind, get_args(Kind))}"
             )
-        # Where they are not needed they may be missing, as those of tomorrow are.
-        y = (asked.y or "y") if need_y else None
+        # Outcomes that are not needed may be missing, because they are not known yet.
+        y = (wanted.y or "y") if need_y else None
         if y is not None and y not in self.names:
             self._raise_no_outcomes(y)
-        features = [(name, "x") for name in asked.x]
-        for name, role in ((asked.group, "group"), (asked.weight, "weight"), *features):
+        features = [(name, "x") for name in wanted.x]
+        for name, role in ((wanted.group, "group"), (wanted.weight, "weight"), *features):
             if name is not None:
                 self._require(name, role)
         forecast, levels = self._columns_of(kind := self._kind())
         doubt = self._unused_spread() if kind == "point" and self._implied() is None else ()
-        return Layout(kind, forecast, levels, y, asked.group, asked.weight, tuple(asked.x), doubt)
+        return Layout(
+            kind, forecast, levels, y, wanted.group, wanted.weight, tuple(wanted.x), doubt
+        )
 
-    # ---- which kind ------------------------------------------------------------------
+    # ---- kind of forecast ------------------------------------------------------------
 
     def _kind(self) -> Kind:
         implied = self._implied()
@@ -269,8 +270,8 @@ class _Search:
 
     def _unused_spread(self) -> tuple[Part, ...]:
         """Return a warning if an unused column may hold the spread of a point forecast."""
-        asked = (self.asked.group, self.asked.weight, *self.asked.x)
-        names = [name for name in self.names if name not in asked]
+        others = (self.wanted.group, self.wanted.weight, *self.wanted.x)
+        names = [name for name in self.names if name not in others]
         meant = get_close_matches("std", names, n=1, cutoff=0.65)
         meant = meant or [name for name in names if name.lower() in _SPREADS]
         if not meant:
@@ -280,18 +281,18 @@ class _Search:
 
     def _implied(self) -> Kind | None:
         """Return the kind that the options imply, if any."""
-        asked = self.asked
+        wanted = self.wanted
         options: dict[str, Kind] = {}
-        if asked.std is not None:
+        if wanted.std is not None:
             options["std"] = "normal"
-        elif asked.mean is not None and asked.kind is None:
+        elif wanted.mean is not None and wanted.kind is None:
             options["mean"] = "normal" if "std" in self.names else "point"
-        if asked.quantile_columns is not None:
+        if wanted.quantile_columns is not None:
             options["quantile_columns"] = "quantiles"
-        if asked.sample_columns is not None:
+        if wanted.sample_columns is not None:
             options["sample_columns"] = "samples"
-        if asked.kind is not None:
-            options["kind"] = asked.kind
+        if wanted.kind is not None:
+            options["kind"] = wanted.kind
         if len(set(options.values())) > 1:
             implied = [(Option(name), f": {kind}") for name, kind in options.items()]
             raise FileError(
@@ -302,38 +303,38 @@ class _Search:
         return next(iter(options.values()), None)
 
     def _there(self) -> dict[Kind, list[str]]:
-        """Kinds of forecast that the conventions find, with their columns."""
+        """Return the kinds of forecast that follow the conventions, with their columns."""
         centre = self._centre()
         found: dict[Kind, list[str]] = {}
         if "std" in self.names:
             found["normal"] = [*([centre] if centre else []), "std"]
         elif centre:
             found["point"] = [centre]
-        found["quantiles"] = list(self._levels("q"))
-        found["intervals"] = list(self._interval_levels())
-        found["samples"] = self._draws("sample_")
+        found["quantiles"] = list(levels_after(self.names, "q"))
+        found["intervals"] = list(interval_levels(self.names))
+        found["samples"] = numbered_after(self.names, "sample_")
         return {kind: columns for kind, columns in found.items() if columns}
 
-    # ---- which columns ---------------------------------------------------------------
+    # ---- columns of the forecast -----------------------------------------------------
 
     def _columns_of(self, kind: Kind) -> tuple[tuple[str, ...], tuple[float, ...]]:
         if kind == "normal":
-            return (self._mean(), self._require(self.asked.std or "std", "std")), ()
+            return (self._mean(), self._require(self.wanted.std or "std", "std")), ()
         if kind == "point":
             return (self._mean(),), ()
         if kind == "samples":
-            prefix = self.asked.sample_columns or "sample_"
-            draws = self._draws(prefix)
+            prefix = self.wanted.sample_columns or "sample_"
+            draws = numbered_after(self.names, prefix)
             self._at_least_two(draws, "draw", f"{prefix}0, {prefix}1, ...")
             return tuple(draws), ()
         if kind == "intervals":
-            levels = self._interval_levels()
+            levels = interval_levels(self.names)
             self._check_pairs(levels)
             hint = self._percent_hint()
             self._at_least_two(list(levels), "end of an interval", "lower_0.9 and upper_0.9", hint)
         else:
-            prefix = self.asked.quantile_columns or "q"
-            levels = self._levels(prefix)
+            prefix = self.wanted.quantile_columns or "q"
+            levels = levels_after(self.names, prefix)
             such_as, hint = f"{prefix}0.05, {prefix}0.5, ...", self._percent_hint(prefix)
             self._at_least_two(list(levels), "quantile", such_as, hint)
         ordered = sorted(levels, key=levels.__getitem__)
@@ -346,22 +347,14 @@ class _Search:
         return tuple(ordered), tuple(levels[name] for name in ordered)
 
     def _mean(self) -> str:
-        if self.asked.mean is not None:
-            return self._require(self.asked.mean, "mean")
+        if self.wanted.mean is not None:
+            return self._require(self.wanted.mean, "mean")
         return self._centre() or self._require("mean", "mean")
 
     def _centre(self) -> str | None:
-        if self.asked.mean is not None:
-            return self.asked.mean
+        if self.wanted.mean is not None:
+            return self.wanted.mean
         return next((name for name in _CENTRES if name in self.names), None)
-
-    def _levels(self, prefix: str) -> dict[str, float]:
-        """Columns of quantiles, with their levels."""
-        return levels_after(self.names, prefix)
-
-    def _interval_levels(self) -> dict[str, float]:
-        """Columns of interval ends, with the levels of the quantiles that they are."""
-        return interval_levels(self.names)
 
     def _check_pairs(self, levels: dict[str, float]) -> None:
         for name in levels:
@@ -373,11 +366,8 @@ class _Search:
                     f"interval."
                 )
 
-    def _draws(self, prefix: str) -> list[str]:
-        return numbered_after(self.names, prefix)
-
     def _percent_hint(self, *prefixes: str) -> str:
-        """A hint at columns such as q5 and lower_90, which name percentages."""
+        """Return a hint at columns such as q5 and lower_90, which name percentages."""
         found = {}
         for prefix in (*prefixes, "lower_", "upper_"):
             for name, level in percents_after(self.names, prefix).items():
@@ -415,7 +405,7 @@ class _Search:
     def _raise_no_outcomes(self, name: str) -> NoReturn:
         hint: Part = did_you_mean(name, self.names)
         usual = next((n for n in self.names if n.strip().lower() in (name, *_OUTCOMES)), None)
-        if usual is not None and self.asked.y is None:
+        if usual is not None and self.wanted.y is None:
             hint = (" Did you mean ", Option("y", usual), "?")
         raise FileError(
             f"{self.file} has no column {name!r} with the outcomes; its columns are "
@@ -425,7 +415,7 @@ class _Search:
 
 
 def find_in(source: Source, columns: Columns | None, *, y: bool = True) -> Layout:
-    """Find the columns of a file, or those that all files of a folder have in common."""
+    """Find the columns of a file, or those that all files of a folder share."""
     first, *rest = source.files
     columns = Columns.given(columns)
     layout = columns.find(first.names, file=first.path, y=y)
@@ -461,12 +451,12 @@ def find_in(source: Source, columns: Columns | None, *, y: bool = True) -> Layou
 
 
 def _types(source: Source, layout: Layout) -> tuple[str, ...]:
-    """Types of the columns that are used."""
+    """Return the types of the columns that are used."""
     return tuple(source.types.get(name, "") for name in layout.used)
 
 
 def _family(kind: str) -> str:
-    """What a type holds: numbers, text or something else."""
+    """Return the family of a type: numbers, text, or the type itself."""
     kind = re.sub(r"^dictionary<values=(\w+),.*", r"\1", kind)
     if re.match(r"u?int\d|float|double|halffloat|decimal", kind):
         return "numbers"
@@ -474,5 +464,5 @@ def _family(kind: str) -> str:
 
 
 def forecasts_with(score_kind: str) -> str:
-    """Say which forecasts have scores of this kind."""
+    """Return the forecasts that have scores of this kind, in words."""
     return _SCORES.get(score_kind, "other forecasts")

@@ -1,4 +1,4 @@
-"""Numbers in text that have a decimal comma."""
+"""Numbers with a decimal comma in text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from trueline._arrow import pyarrow
 
-# A number with a decimal comma, and nothing else.
+# A text that is a number with a decimal comma.
 COMMA = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
 _PARTS = r"^(\s*[+-]?[0-9]*),([0-9]+([eE][+-]?[0-9]+)?\s*)$"
 
@@ -19,7 +19,7 @@ def with_point(column: Any) -> Any:
 
 
 def decimal_points(table: Any) -> Any:
-    """Return a table with decimal points in all columns of text, so that none has both."""
+    """Return a table with decimal points in all columns of text."""
     text = pyarrow().types.is_string
     columns = [with_point(c) if text(c.type) else c for c in table.columns]
     return pyarrow().table(columns, names=table.column_names)

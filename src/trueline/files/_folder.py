@@ -12,27 +12,28 @@ from urllib.parse import unquote
 
 from trueline._files import FileError
 from trueline._messages import listed
-from trueline.files._source import File, Source, known_ending, open_file, rows_of_piece
+from trueline.files._formats import open_file
+from trueline.files._source import File, Source, known_ending, rows_of_piece
 
-# What a path, a pattern or several of them may be.
+# A path, a pattern or several of them.
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-# What Hive writes for a missing value.
+# Hive's name for a missing value.
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 class Folder(Source):
-    """Files one after the other.
+    """Files that are read one after the other.
 
     Parameters
     ----------
     path : Path
-        What to call all of them in a message.
+        Their name in messages.
     files : sequence of File
     empty : sequence of File, optional
-        Those without rows, which are not read.
+        Files without rows, which are not read.
     given : sequence of Path, optional
-        The folders, patterns and files that were asked for.
+        The folders, patterns and files that the user gave.
     """
 
     def __init__(
@@ -74,9 +75,9 @@ class Folder(Source):
         return found
 
     def reads(self, path: Path) -> bool:
-        """Whether a file that is written there would be read the next time."""
+        """Return whether a file that is written there would be read the next time."""
         path = path.resolve()
-        for given in (asked.resolve() for asked in self._given):
+        for given in (pattern.resolve() for pattern in self._given):
             plain = list(takewhile(lambda part: not has_magic(part), given.parts))
             whole = Path(*plain) if "**" in given.parts else given
             if whole in (path, *path.parents) or path.match(str(given)):
@@ -88,20 +89,10 @@ class Folder(Source):
 
 
 def open_source(path: Paths, separator: str | None = None, decimal: str | None = None) -> Source:
-    """Open a file, or all files of a folder; their headers are read and checked.
+    """Open a file, or all files of a folder; headers are read and checked.
 
-    Parameters
-    ----------
-    path : path or sequence of paths
-        A file by its ending: ``.csv``, ``.tsv`` (also packed: ``.csv.gz``, ``.bz2``, ``.zst``),
-        ``.parquet``, ``.arrow`` or ``.feather``; a folder of such files, with its subfolders; a
-        pattern such as ``2024-*.parquet``; or several of these. Files are read in the order of
-        their names. Those whose name starts with a dot or an underscore are left out, and so are
-        files without rows.
-    separator : str, optional
-        Between the columns of a text file; by default as its ending says.
-    decimal : {".", ","}, optional
-        Before the decimals of numbers in a text file; by default a point.
+    See `trueline.files.fit` for the parameters. Text files may be compressed: ``.csv.gz``,
+    ``.bz2``, ``.zst``. Files without rows are not read.
     """
     if isinstance(path, str | os.PathLike):
         several = [path]
@@ -135,14 +126,14 @@ def open_source(path: Paths, separator: str | None = None, decimal: str | None =
 
 
 def is_file(path: Paths) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether it names one file, rather than a folder, a pattern or several."""
+    """Return whether it names one file, rather than a folder, a pattern or several."""
     if not isinstance(path, str | os.PathLike):
         return False
     return not Path(path).is_dir() and (os.path.lexists(path) or not has_magic(os.fspath(path)))
 
 
 def _found(path: Path) -> Iterator[tuple[Path, Path]]:
-    """Files of a folder or a pattern, in order, each with its name within it."""
+    """Yield the files of a folder or a pattern, in order, each with its path within it."""
     if path.is_dir():
         for file in _walk(path):
             yield file, file.relative_to(path)
@@ -155,7 +146,7 @@ def _found(path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """All files of a folder and its subfolders that are not hidden, by name."""
+    """Yield the files of a folder and its subfolders by name, without hidden ones."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -170,7 +161,7 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 
 def _fixed(source: Source) -> dict[str, str | None]:
-    """Columns that the names of a file's folders give: region=north/day=1/part.parquet."""
+    """Return the columns in the names of a file's folders: region=north/day=1/part.parquet."""
     found: dict[str, str | None] = {}
     for name in source.within.parts[:-1]:
         key, equals, value = name.partition("=")
@@ -186,7 +177,7 @@ def _fixed(source: Source) -> dict[str, str | None]:
 
 
 def _name_of(several: Sequence[str | os.PathLike[str]]) -> Path:
-    """What to call files together: the path that was given, or the folder that all are in."""
+    """Return a name for all files: the path that was given, or their common folder."""
     if len(several) == 1:
         return Path(several[0])
     if not several:

@@ -1,4 +1,4 @@
-"""Files and folders written whole or not at all: CSV, TSV, Parquet and Arrow, by chunks."""
+"""Write files and folders in chunks, whole or not at all: CSV, TSV, Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from trueline._files import FileError, cannot_write, check_parent, check_writabl
 from trueline._messages import Option
 from trueline.files._source import SEPARATORS, is_known, known_ending
 
-# What a value of a text file must be quoted for, beside the separator.
+# Characters that make quotes necessary in a text file, besides the separator.
 _SPECIAL = '"\r\n'
 
 
 class Sink(ABC):
-    """Takes tables of the same columns, one after the other."""
+    """A file to which tables of the same columns are written one after the other."""
 
     @abstractmethod
     def write(self, table: Any) -> None:
@@ -29,11 +29,11 @@ class Sink(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Write what ends the file."""
+        """Write the end of the file."""
 
 
 class _TextSink(Sink):
-    """CSV and TSV: text as it is, quoted only where it must be."""
+    """CSV and TSV: text is unchanged, and quoted only if necessary."""
 
     def __init__(self, file: IO[bytes], separator: str) -> None:
         self.file = file
@@ -70,10 +70,10 @@ class _TextSink(Sink):
         return column.fill_null(text("")) if column.null_count else column
 
     def _quoted(self, column: Any) -> Any:
-        """Put what holds a separator, a quote or the end of a line between quotes."""
+        """Quote values that hold a separator, a quote or the end of a line."""
         import pyarrow.compute as pc
 
-        # A look at the bytes is the fastest way to find that there are none.
+        # Usually there are none; a search in the bytes is the fastest way to find out.
         letters = [letter.encode() for letter in self.separator + _SPECIAL]
         if not any(letter in data for data in map(bytes, _bytes_of(column)) for letter in letters):
             return column
@@ -83,11 +83,11 @@ class _TextSink(Sink):
         return pc.if_else(special, quoted, column)
 
     def close(self) -> None:
-        """Do nothing: text has no end of its own."""
+        """Do nothing, because text needs no end."""
 
 
 def _bytes_of(column: Any) -> Iterator[memoryview]:
-    """All texts of a column, which stand one after the other in memory."""
+    """Yield the texts of a column, which are contiguous in memory."""
     for chunk in getattr(column, "chunks", [column]):
         _, offsets, data = chunk.buffers()
         if data is not None:
@@ -137,7 +137,7 @@ def open_sink(path: Path, *, force: bool, shown: Path | None = None) -> Iterator
                 yield sink
                 sink.close()
             except BaseException:
-                # A writer that is thrown away tries to end its file: let it fail in silence.
+                # An open writer would try to end its file later, and fail with a message.
                 with contextlib.suppress(Exception):
                     sink.close()
                 raise
@@ -147,7 +147,7 @@ def open_sink(path: Path, *, force: bool, shown: Path | None = None) -> Iterator
 
 @contextmanager
 def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterator[Path]:
-    """Make a folder of these files that appears whole, at the end, or not at all."""
+    """Make a folder of these files, which appears whole, at the end, or not at all."""
     _check_folder(path, names, force=force)
     try:
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
@@ -156,7 +156,7 @@ def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterato
             new.mkdir()
             yield new
             if path.exists():
-                _check_folder(path, names, force=force)  # work took time; others may have written
+                _check_folder(path, names, force=force)  # others may have written meanwhile
                 path.replace(old)
             try:
                 new.replace(path)
@@ -171,7 +171,7 @@ def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterato
 
 
 def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
-    """Raise before any work is done if a folder of these files cannot be written."""
+    """Raise if a folder of these files cannot be written, before any work is done."""
     if path.is_dir():
         there = (file for file in sorted(path.rglob("*")) if file.is_symlink() or file.is_file())
         for file in (file.relative_to(path) for file in there):

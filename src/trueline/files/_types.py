@@ -1,4 +1,4 @@
-"""Types for the columns of a text file that is written in a format that has types."""
+"""Types for the columns of a text file that is written to a format with types."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 from trueline._arrow import pyarrow, text
 
-# A number such as 007 is a name, and would lose its zeros.
+# A number such as 007 is kept as text, because a number would lose the zeros.
 _WHOLE = r"^(-?(0|[1-9]\d*))?$"
 _PADDED = r"^-?0\d"
 
 
 class ColumnTypes:
-    """Guesses that hold: whole numbers, numbers or text, widened where a later row asks for it."""
+    """Types of columns: integers, numbers or text, widened if a later row needs it."""
 
     def __init__(self) -> None:
         self._types: dict[str, Any] = {}
 
     def convert(self, table: Any) -> Any:
-        """Return the table with its text columns typed.
+        """Return the table with types in place of text.
 
         Raises
         ------
         WiderTypeError
-            If rows before these were given a type that these do not have.
+            If these rows need a wider type than earlier rows did.
         """
         pa = pyarrow()
         columns = []
@@ -44,7 +44,7 @@ class ColumnTypes:
 
 
 def as_typed(column: Any) -> Any:
-    """Return a whole column, numbers and times as such if it is text that holds nothing else."""
+    """Return a whole column; text that holds only numbers or times is converted."""
     if not pyarrow().types.is_string(column.type):
         return column
     for wanted in (*_STEPS[:-1], "timestamp[us]"):
@@ -54,7 +54,7 @@ def as_typed(column: Any) -> Any:
 
 
 class WiderTypeError(Exception):
-    """A column needs a wider type than its first rows did: start again, the type is noted."""
+    """A column needs a wider type than earlier rows did; the caller must start again."""
 
 
 _STEPS = ("int64", "float64", "string")
@@ -77,7 +77,7 @@ def _fits(column: Any, wanted: str) -> bool:
 
 
 def _cast(column: Any, wanted: str) -> Any:
-    """Empty cells are missing numbers."""
+    """Return the column in this type; empty cells become missing values."""
     import pyarrow.compute as pc
 
     pa = pyarrow()
