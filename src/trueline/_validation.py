@@ -286,10 +286,10 @@ def check_max_knots(max_knots: int) -> None:
         raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
 
 
-def check_count(value: int, name: str) -> int:
+def check_count(value: int, name: str, expected: str = "an integer of 1 or more") -> int:
     """Raise unless `value` is an integer of 1 or more."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected an integer of 1 or more.")
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected {expected}.")
     return int(value)
 
 

@@ -79,14 +79,14 @@ def test_the_frame_itself_is_good():
             put("value", 7, np.inf),
             (
                 r"frame\['value'\] is inf in series b on 2016-01-02 \(row 7\); expected finite "
-                r"numbers, or NaN for days that are not known"
+                r"numbers, or NaN for unknown days"
             ),
         ),
         (
             put("value", 7, -3.0),
             (
                 r"frame\['value'\] is -3\.0 in series b on 2016-01-02 \(row 7\); expected 0 or "
-                r"more \(1 of 12 are not\)\. Returned goods are no sales: clip them to 0, make "
+                r"more \(1 of 12 are not\)\. If these are returned goods, clip them to 0, make "
                 r"them NaN, or pass nonnegative=False"
             ),
         ),
@@ -107,7 +107,7 @@ def test_the_frame_itself_is_good():
             ),
             (
                 r"series b is shorter than a window: its longest run of days without a gap is 3, "
-                r"and n_steps=3 needs 4, a day before the window included\. Lower n_steps, or "
+                r"and n_steps=3 needs 4, including the day before the window\. Lower n_steps, or "
                 r"leave the series out\."
             ),
         ),

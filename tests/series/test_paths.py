@@ -137,11 +137,11 @@ def test_a_horizon_past_the_known_covariates_is_refused():
     last = W[W.series == "south"][-3:]
     assert sample_paths(model, last, 1, n_paths=2).values.shape == (3, 2, 1)
     with pytest.raises(
-        ValueError, match="a horizon past the known covariates: 'promotion' of"
+        ValueError, match="the horizon ends after the known covariates: 'promotion' of"
     ) as e:
         sample_paths(model, last, 2, n_paths=2)
     assert (
-        "'promotion' of 2015-12-18, 2 steps ahead for the window of 2015-12-17 in series south"
+        "'promotion' of 2015-12-18, 2 steps ahead of the window of 2015-12-17 in series south"
         in str(e.value)
     )
     model = Recorder(lambda step, X: np.zeros(X.shape[:2]))
@@ -191,7 +191,7 @@ def test_forecasts_on_days_are_of_the_series_asked_for():
     P = Paths(np.arange(12.0).reshape(2, 3, 2), dates, np.array(["a", "b"]))
     (found,) = P.on(["2016-01-01"], 2, series="b")
     np.testing.assert_array_equal(found.draws, P.values[1].T)
-    with pytest.raises(ValueError, match="are of 2 series"):
+    with pytest.raises(ValueError, match="have 2 series"):
         P.on(["2016-01-01"], 2)
 
 

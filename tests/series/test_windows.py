@@ -191,7 +191,7 @@ def test_the_latest_windows_of_several_series_in_any_order():
 
 def test_the_latest_window_is_refused_where_there_is_none():
     W = make()
-    with pytest.raises(ValueError, match="series is None, but the windows are of 2 series"):
+    with pytest.raises(ValueError, match="series is None, but the windows have 2 series"):
         W.latest(["2015-07-15"])
     with pytest.raises(ValueError, match="no window of series 'north' has its target day on or"):
         W.latest(["2015-07-15", "2015-06-01"], "north")

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from scipy.special import expit
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.distributions import Normal
-from trueline.models._parameters import check_count, check_number
+from trueline.models._parameters import check_number
 from trueline.models._regressor import Job, NetworkRegressor
 
 
@@ -127,7 +127,7 @@ class ConcreteDropoutRegressor(NetworkRegressor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        check_count(self, "n_samples")
+        check_count(self.n_samples, "n_samples")
         check_number(self, "initial_rate", above=0.0, below=1.0)
         check_number(self, "length_scale", least=0.0)
 

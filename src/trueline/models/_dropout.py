@@ -10,9 +10,9 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.distributions import Normal
-from trueline.models._parameters import check_count, check_number
+from trueline.models._parameters import check_number
 from trueline.models._regressor import Job, NetworkRegressor, held_out_or_all
 
 # Bounds of the log of the noise variance, in units of the variance of the target.
@@ -136,7 +136,7 @@ class DropoutRegressor(NetworkRegressor):
         super()._check_params()
         check_number(self, "weight_decay", least=0.0)
         check_number(self, "dropout", least=0.0, below=1.0)
-        check_count(self, "n_samples")
+        check_count(self.n_samples, "n_samples")
         if isinstance(self.noise, Real):
             check_number(self, "noise", least=0.0)
         elif not (self.noise is None or self.noise == "learned"):

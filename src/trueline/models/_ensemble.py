@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trueline._validation import check_count
 from trueline.distributions import Mixture, Normal
-from trueline.models._parameters import check_choice, check_count, check_number
+from trueline.models._parameters import check_choice, check_number
 from trueline.models._regressor import NetworkRegressor
 from trueline.models._torch import require_torch
 
@@ -123,7 +124,7 @@ class DeepEnsembleRegressor(NetworkRegressor):
     def _check_params(self) -> None:
         super()._check_params()
         check_number(self, "weight_decay", least=0.0)
-        check_count(self, "n_members")
+        check_count(self.n_members, "n_members")
         check_choice(self, "forecast", ("mixture", "normal"))
         if self.adversarial is not None:
             check_number(self, "adversarial", least=0.0)

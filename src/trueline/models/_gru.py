@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.models._concrete import ConcreteDropoutRegressor
 from trueline.models._dropout import DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
-from trueline.models._parameters import check_count, check_number
+from trueline.models._parameters import check_number
 from trueline.models._recipe import Recipe, Standardiser
 from trueline.models._regressor import NetworkRegressor
 
@@ -22,7 +22,7 @@ class _Recurrent(NetworkRegressor):
 
     def _check_params(self) -> None:
         super()._check_params()
-        check_count(self, "n_steps")
+        check_count(self.n_steps, "n_steps")
 
     def _check_features(self, n_features: int) -> None:
         if n_features % self.n_steps:

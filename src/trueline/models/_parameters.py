@@ -11,17 +11,6 @@ import numpy as np
 from trueline._validation import generator
 
 
-def check_count(model: Any, name: str) -> None:
-    """Raise unless a parameter is an integer above 0."""
-    require_count(name, getattr(model, name))
-
-
-def require_count(name: str, value: Any) -> None:
-    """Raise unless a value is an integer above 0."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected an integer above 0.")
-
-
 def check_number(
     model: Any,
     name: str,

@@ -14,15 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from trueline._validation import FloatArray, weights as check_weights
+from trueline._validation import FloatArray, check_count, weights as check_weights
 from trueline.distributions import Distribution
 from trueline.models._parameters import (
     as_seed,
     check_choice,
-    check_count,
     check_number,
     check_widths,
-    require_count,
 )
 from trueline.models._progress import training_progress
 from trueline.models._recipe import Member, Recipe, Rows, Standardiser, Trained, Weights, hold_out
@@ -198,7 +196,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_widths(self, "hidden", 1, widths)
         check_choice(self, "activation", ACTIVATIONS)
         for name in ("batch_size", "max_epochs", "patience"):
-            check_count(self, name)
+            check_count(getattr(self, name), name)
         check_number(self, "learning_rate", above=0.0)
         check_number(self, "validation_fraction", least=0.0, below=1.0)
 
@@ -273,7 +271,7 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         the noise of the outcomes is drawn again at each call.
         """
         check_is_fitted(self)
-        require_count("n_paths", n_paths)
+        check_count(n_paths, "n_paths")
         rng = np.random.default_rng(as_seed(random_state))
         recipe = self._recipe(self.n_features_in_)
         require_torch()

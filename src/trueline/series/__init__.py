@@ -1,4 +1,4 @@
-"""Time series: windows that respect gaps, forecasts and recalibration in the order of time.
+"""Time series: windows that respect gaps, forecasts and recalibration in order of time.
 
 >>> import numpy as np
 >>> from trueline.series import windows

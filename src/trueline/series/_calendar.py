@@ -1,4 +1,4 @@
-"""The place of a day in the calendar."""
+"""Inputs from the calendar, such as the day of the week."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _THURSDAY = 3
 
 
 def weekday(dates: Dates) -> NDArray[np.int64]:
-    """Day of the week, Monday is 0."""
+    """Return the day of the week, 0 for Monday."""
     days = dates.astype("M8[D]").astype(np.int64)
-    return (days + _THURSDAY) % 7  # 1970-01-01 was one
+    return (days + _THURSDAY) % 7  # 1970-01-01 was a Thursday
 
 
 def week(dates: Dates) -> NDArray[np.int64]:
-    """Week of the year, 1 to 53, of ISO 8601: a week belongs to the year of its Thursday."""
+    """Return the week of the year by ISO 8601, 1 to 53; its Thursday decides the year."""
     thursday = dates.astype("M8[D]") + (_THURSDAY - weekday(dates))
     new_year = thursday.astype("M8[Y]").astype("M8[D]")
     return (thursday - new_year).astype(np.int64) // 7 + 1
@@ -38,15 +38,15 @@ def _hour(dates: Dates) -> NDArray[np.int64]:
 
 
 def _year_cycle(dates: Dates) -> FloatArray:
-    """Place in the year as a point on a circle, so that December ends where January begins."""
+    """Return the time of the year as a point on a circle, so that December meets January."""
     year = dates.astype("M8[Y]")
     begin, end = year.astype("M8[s]"), (year + 1).astype("M8[s]")
     angle = 2.0 * np.pi * ((dates.astype("M8[s]") - begin) / (end - begin))
     return np.column_stack([np.sin(angle), np.cos(angle)])
 
 
-def _indicators(place: Callable[[Dates], NDArray[np.int64]], n: int) -> Callable[..., FloatArray]:
-    return lambda dates: np.eye(n)[place(dates)]
+def _indicators(code: Callable[[Dates], NDArray[np.int64]], n: int) -> Callable[..., FloatArray]:
+    return lambda dates: np.eye(n)[code(dates)]
 
 
 class _Inputs(NamedTuple):
@@ -80,10 +80,10 @@ def check_calendar(calendar: Sequence[str] | str) -> tuple[str, ...]:
 
 
 def calendar_columns(names: Sequence[str]) -> list[str]:
-    """Names of the columns that `calendar_inputs` has."""
+    """Return the names of the columns of `calendar_inputs`."""
     return [column for name in names for column in CALENDAR[name].columns]
 
 
 def calendar_inputs(names: Sequence[str], dates: Dates) -> FloatArray:
-    """Return the calendar's columns, (n, k)."""
+    """Return the inputs of these dates, (n, k)."""
     return np.hstack([np.empty((len(dates), 0)), *(CALENDAR[name].of(dates) for name in names)])

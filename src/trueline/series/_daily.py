@@ -1,4 +1,4 @@
-"""Recalibration as outcomes come in."""
+"""Recalibration day by day, as outcomes become known."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import NotFittedError, same_length, vector
+from trueline._validation import NotFittedError, check_count, same_length, vector
 from trueline.distributions import Distribution, Stacked
 from trueline.metrics import check_forecast
 from trueline.series._dates import Step, check_dates, check_step
-from trueline.series._days import Rows
+from trueline.series._table import Indices
 from trueline.streams import Online
 
 
@@ -25,28 +25,29 @@ def recalibrate_daily(
     lead: int = 1,
     step: Any = "D",
 ) -> Distribution:
-    """Recalibrate each day's forecasts by what was known before that day.
+    """Recalibrate the forecasts of each day with the outcomes known before that day.
 
-    Day by day, all rows of a date at once: the forecasts are transformed by the map so far, and
-    then the map learns their outcomes. No forecast depends on outcomes of its own day or later.
+    The dates are processed in order, all rows of a date at once: the present map transforms the
+    forecasts, then it learns their outcomes. No forecast depends on outcomes of its own day or
+    later.
 
     Parameters
     ----------
     recalibrator : Online
-        Fitted on rows before the first date. It is left as it is: a copy learns. To go on after
-        the last date, give it the same rows with ``update``.
+        Recalibrator fitted on rows before the first date. It is not changed: a copy learns. To
+        continue after the last date, pass it the same rows with ``update``.
     y : (n,) array-like
-        Outcomes; NaN where not known, from which nothing is learned.
+        Outcomes; NaN where not known. Unknown outcomes are not learned.
     dist : Distribution of n rows
         Forecasts as the model made them.
     dates : (n,) array-like
-        Their days, in any order; rows of one day are learned in the order they have here. What a
-        half-life or a window of `Online` counts is rows: with two series a day is two.
+        Days of the forecasts, in any order; rows of one day are learned in the order given. The
+        half-life and window of `Online` count rows: with two series, a day is two rows.
     lead : int, default 1
-        How many steps ahead the forecasts are: those of a day h steps ahead may only use outcomes
-        of h steps before it, and earlier.
+        Number of steps ahead of the forecasts. A forecast h steps ahead uses only outcomes of h
+        or more steps before its day.
     step : str or timedelta64, default "D"
-        From one day to the next, as in `windows`.
+        Time from one day to the next, as in `windows`.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def recalibrate_daily(
 
     Examples
     --------
-    Forecasts that are half as wide as they should be, and drift to a quarter:
+    Forecasts are half as wide as they should be, and later a quarter:
 
     >>> import numpy as np
     >>> import trueline as tl
@@ -74,16 +75,15 @@ def recalibrate_daily(
     """
     if not isinstance(recalibrator, Online):
         raise TypeError(
-            f"recalibrator is a {type(recalibrator).__name__}; expected Online, which learns from "
-            f"one more day at a time. For the map of another, give it: Online(Isotonic())."
+            f"recalibrator is a {type(recalibrator).__name__}; expected Online, which learns "
+            f"from one day at a time. Wrap another recalibrator: Online(Isotonic())."
         )
-    if not isinstance(lead, int | np.integer) or isinstance(lead, bool) or lead < 1:
-        raise ValueError(f"lead is {lead!r}; expected a number of steps of 1 or more.")
+    check_count(lead, "lead", "a number of steps of 1 or more")
     outcome = vector(y, "y", finite=False)
     check_forecast(dist)
     same_length(len(dist), outcome, "y", "dist")
-    between = check_step(step)
-    when = check_dates(dates, "dates", between)
+    day = check_step(step)
+    when = check_dates(dates, "dates", day)
     if len(when) != len(dist):
         raise ValueError(f"dates has {len(when)} rows but dist has {len(dist)}; expected the same.")
     learner = deepcopy(recalibrator)
@@ -94,14 +94,14 @@ def recalibrate_daily(
             "recalibrator has seen no rows, and so has no map for the first day: fit it on "
             "forecasts of earlier days first, recalibrator.fit(y, dist)."
         ) from None
-    return _stream(learner, outcome, dist, when, (lead - 1) * between)
+    return _stream(learner, outcome, dist, when, (lead - 1) * day)
 
 
 def _stream(learner: Online, y: Any, dist: Distribution, when: Any, delay: Step) -> Distribution:
-    """Transform and learn, day by day; outcomes are known when `delay` has passed and a day."""
+    """Transform and learn day by day; an outcome is known one day plus `delay` later."""
     order = np.argsort(when, kind="stable")
     days, start = np.unique(when[order], return_index=True)
-    rows: list[Rows] = np.split(order, start[1:])
+    rows: list[Indices] = np.split(order, start[1:])
     parts = []
     learned = 0
     for k, day in enumerate(days):

@@ -1,4 +1,4 @@
-"""Dates and the step between them."""
+"""Checks of dates and of the step between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Dates = NDArray[np.datetime64]
 Step = np.timedelta64
 
-# Units of a constant length; numpy's others are calendar months and years, or finer than sales.
+# Units of constant length; months and years vary, and finer units are not needed.
 _UNITS = {"D": (1, "D"), "W": (7, "D"), "h": (1, "h"), "m": (1, "m"), "s": (1, "s")}
 
 
@@ -34,7 +34,7 @@ def check_step(step: Any, name: str = "step") -> Step:
 
 
 def _is_constant(step: Step) -> bool:
-    """Whether it is some time that is the same in every month."""
+    """Return whether a step has the same length in every month."""
     return np.datetime_data(step.dtype)[0] not in ("Y", "M", "generic") and not np.isnat(step)
 
 
@@ -51,10 +51,10 @@ def check_date(date: Any, name: str, step: Step) -> np.datetime64:
 
 
 def check_dates(dates: Any, name: str, step: Step) -> Dates:
-    """Convert dates to datetime64 in the unit of the step, losing nothing."""
+    """Convert dates to datetime64 in the unit of the step, without loss."""
     a = np.atleast_1d(np.asarray(dates))
     if a.ndim != 1:
-        raise ValueError(f"{name} has shape {a.shape}; expected one date a row.")
+        raise ValueError(f"{name} has shape {a.shape}; expected one date per row.")
     exact = a if a.dtype.kind == "M" else _parsed(a, name)
     unknown = np.isnat(exact)
     if unknown.any():
@@ -74,7 +74,7 @@ def check_dates(dates: Any, name: str, step: Step) -> Dates:
 
 
 def _parsed(a: NDArray[Any], name: str) -> Dates:
-    """Read strings and the dates of Python."""
+    """Convert strings and dates of Python."""
     if a.dtype.kind not in "OUT":
         kind = "numbers" if a.dtype.kind in "iuf" else f"values of dtype {a.dtype}"
         raise TypeError(
@@ -119,14 +119,14 @@ def _one(item: Any, name: str, row: int) -> np.datetime64:
 
 
 def is_missing(item: Any) -> bool:
-    """Whether it is None, NaN, or pandas' NA or NaT."""
+    """Return whether an item is None, NaN, or NA or NaT of pandas."""
     if item is None or type(item).__name__ in ("NaTType", "NAType"):
         return True
     return isinstance(item, float) and math.isnan(item)
 
 
 def in_words(step: Step) -> str:
-    """Return a step as people say it."""
+    """Return a step in words."""
     words = {"D": "day", "h": "hour", "m": "minute", "s": "second"}
     k, word = int(step.astype(np.int64)), words[np.datetime_data(step.dtype)[0]]
     return f"a step of one {word}" if k == 1 else f"a step of {k} {word}s"

@@ -1,4 +1,4 @@
-"""Columns of any frame, as arrays. No library of frames is imported: what it gives will do."""
+"""Columns of frames as arrays, without an import of any frame library."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from trueline.series._dates import is_missing
 
 
 def column_names(frame: Any) -> list[Any]:
-    """Names of the columns of a frame, a table of arrow, a structured array or a mapping."""
+    """Return the column names of a frame, Arrow table, structured array or mapping."""
     if isinstance(frame, Mapping):
         return list(frame)
     if isinstance(frame, np.ndarray) and frame.dtype.names:
         return list(frame.dtype.names)
-    # A table of arrow has columns too, but those are the data.
+    # The attribute `columns` of an Arrow table holds the data, not the names.
     names = getattr(frame, "column_names", getattr(frame, "columns", None))
     if names is None or isinstance(frame, type) or not hasattr(frame, "__getitem__"):
         raise TypeError(
@@ -30,7 +30,7 @@ def column_names(frame: Any) -> list[Any]:
 
 
 def column(frame: Any, name: str, argument: str) -> Any:
-    """Return a column as the frame has it; `argument` says who asked for it."""
+    """Return a column as an array; `argument` is the parameter that names it."""
     names = column_names(frame)
     if name not in names:
         hint = did_you_mean(name, [n for n in names if isinstance(n, str)])
@@ -41,19 +41,19 @@ def column(frame: Any, name: str, argument: str) -> Any:
         )
     found = frame[name]
     if isinstance(found, np.ma.MaskedArray):
-        # As missing as None is elsewhere.
+        # Masked values become None, which counts as missing.
         found = np.array(found.tolist(), dtype=object)
     a = np.asarray(found)
     if a.ndim != 1:
         raise ValueError(
-            f"frame[{name!r}] has shape {a.shape}; expected one value a row. If the frame has "
+            f"frame[{name!r}] has shape {a.shape}; expected one value per row. If the frame has "
             f"two columns of that name, rename one."
         )
     return a
 
 
 def numbers(a: NDArray[Any], name: str, *, booleans: bool = False) -> FloatArray:
-    """Convert to float64; what is missing becomes NaN."""
+    """Convert to float64, with NaN for missing values."""
     if a.dtype.kind == "O":
         missing = np.array([is_missing(item) for item in a.tolist()], dtype=bool)
         a = np.where(missing, np.nan, a)
@@ -65,7 +65,7 @@ def numbers(a: NDArray[Any], name: str, *, booleans: bool = False) -> FloatArray
 
 
 def labels(a: NDArray[Any], name: str) -> NDArray[Any]:
-    """Convert to names of series: strings or numbers, none missing."""
+    """Convert to labels of series, strings or numbers; none may be missing."""
     missing = np.zeros(len(a), dtype=bool)
     if a.dtype.kind == "f":
         missing = np.isnan(a)

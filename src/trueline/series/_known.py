@@ -1,4 +1,4 @@
-"""What is known of days before they come."""
+"""Inputs of days that are known in advance."""
 
 from __future__ import annotations
 
@@ -11,50 +11,37 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray
 from trueline.series._calendar import calendar_columns, calendar_inputs
 from trueline.series._dates import Dates
-from trueline.series._days import Days, Rows
+from trueline.series._table import Indices, SeriesTable
 
 
 @dataclass(frozen=True, eq=False)
 class KnownInputs:
-    """Inputs of days that are known in advance: the calendar, and what a frame has of covariates.
-
-    Attributes
-    ----------
-    calendar : tuple of str
-        What to tell of a day's place in the calendar.
-    columns : tuple of str
-        Covariates.
-    names : (m,) array
-        Names of the series, sorted.
-    keys : (r,) array
-        Series and date in one number, rising.
-    values : (r, c) array
-    first, last : datetime64
-        Between which all dates lie.
-    """
+    """Inputs that are known in advance: the calendar, and the covariates of the frame."""
 
     calendar: tuple[str, ...]
-    columns: tuple[str, ...]
-    names: NDArray[Any]
-    keys: NDArray[np.int64]
-    values: FloatArray
-    first: np.datetime64
+    columns: tuple[str, ...]  # of the covariates
+    names: NDArray[Any]  # (m,), of the series, sorted
+    keys: NDArray[np.int64]  # (r,), series and date in one number, rising
+    values: FloatArray  # (r, c), of the covariates
+    first: np.datetime64  # of all dates
     last: np.datetime64
 
     @classmethod
-    def of(cls, days: Days, calendar: tuple[str, ...], columns: tuple[str, ...]) -> KnownInputs:
-        """Keep what paths into the future need: no values of the series itself."""
-        first, last = days.dates.min(), days.dates.max()
-        keys = _keys(days.code, days.dates, first, last)
-        return cls(calendar, columns, days.names, keys, days.covariates, first, last)
+    def of(
+        cls, table: SeriesTable, calendar: tuple[str, ...], columns: tuple[str, ...]
+    ) -> KnownInputs:
+        """Keep the inputs that paths into the future need, without values of the series."""
+        first, last = table.dates.min(), table.dates.max()
+        keys = _keys(table.code, table.dates, first, last)
+        return cls(calendar, columns, table.names, keys, table.covariates, first, last)
 
     @property
     def names_of_inputs(self) -> list[str]:
-        """Names of the columns that `at` gives."""
+        """Names of the columns of `at`."""
         return [*calendar_columns(self.calendar), *self.columns]
 
     def at(self, series: NDArray[Any], dates: Dates) -> FloatArray:
-        """Return the inputs of these days, with NaN for a covariate that is not known; (n, k)."""
+        """Return the inputs of these days, (n, k), with NaN for unknown covariates."""
         return np.hstack([calendar_inputs(self.calendar, dates), self._covariates(series, dates)])
 
     def _covariates(self, series: NDArray[Any], dates: Dates) -> FloatArray:
@@ -70,7 +57,9 @@ class KnownInputs:
         return out
 
 
-def _keys(code: Rows, dates: Dates, first: np.datetime64, last: np.datetime64) -> NDArray[np.int64]:
-    """Series and date in one number: the date counts from the first, in its own unit."""
+def _keys(
+    code: Indices, dates: Dates, first: np.datetime64, last: np.datetime64
+) -> NDArray[np.int64]:
+    """Combine series and date in one number; dates count from the first."""
     span = (last - first).astype(np.int64) + 1
     return code.astype(np.int64) * span + (dates - first).astype(np.int64)

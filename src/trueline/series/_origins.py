@@ -1,4 +1,4 @@
-"""Train on the past, forecast what comes next, move on."""
+"""Rolling origins: training on the past and forecasts of the next period, repeatedly."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from trueline.distributions import Distribution
 from trueline.estimators import cross_fit
 from trueline.series._dates import Dates, Step, check_date, check_step
-from trueline.series._days import Rows
+from trueline.series._table import Indices
 from trueline.series._windows import Windows
+
+Split = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RollingOrigins:
-    """What `rolling_origins` returns: an iterable of (train, test) rows, and a splitter.
+    """The splits of `rolling_origins`: an iterable of (train, test) rows and a splitter.
 
     Attributes
     ----------
@@ -50,7 +52,7 @@ class RollingOrigins:
         """Return the number of origins."""
         return len(self.origins)
 
-    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
+    def __iter__(self) -> Iterator[Split]:
         for origin, end in zip(self.origins, self.ends, strict=True):
             train = (self._dates < origin) & self._known
             if self._train_span is not None:
@@ -62,43 +64,21 @@ class RollingOrigins:
         many = f"{len(self)} origin{'s' if len(self) > 1 else ''}"
         return f"RollingOrigins({many} from {self.origins[0]} to {self.origins[-1]})"
 
-    def split(
-        self, X: Any = None, y: Any = None, groups: Any = None
-    ) -> Iterator[tuple[Rows, Rows]]:
-        """Yield (train, test) rows, as the splitters of scikit-learn do.
+    def split(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield indices of (train, test) rows, as the splitters of scikit-learn do.
 
-        Parameters
-        ----------
-        X : (n, d) array-like, optional
-            The X of the same windows: rows are known by their dates, so those of others would be
-            split wrongly.
-        y, groups : optional
-            Not used.
-
-        Yields
-        ------
-        train, test : ndarray
+        X, if given, must be that of the same windows, because rows are split by their dates.
         """
         if X is not None and len(X) != len(self._dates):
             raise ValueError(
                 f"X has {len(X)} rows, but the origins were made for windows with "
-                f"{len(self._dates)}; expected the X of those windows, whole. Make origins for the "
-                f"windows you have: rolling_origins(W[rows], ...)."
+                f"{len(self._dates)}; expected all of the X of those windows. Make origins for "
+                f"the windows you have: rolling_origins(W[rows], ...)."
             )
         yield from self
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of origins.
-
-        Parameters
-        ----------
-        X, y, groups : optional
-            Not used.
-
-        Returns
-        -------
-        int
-        """
+        """Return the number of origins; the arguments are not used."""
         return len(self)
 
 
@@ -110,35 +90,35 @@ def rolling_origins(
     last: Any = None,
     train_span: Any = None,
 ) -> RollingOrigins:
-    """Split windows by date: train on what is before an origin, test up to the next.
+    """Split windows by date: train on rows before an origin, test up to the next origin.
 
     At each origin the training rows are those of all series whose target day is before it, and
-    the test rows those from it up to the next origin. As no input of a row is measured on its
-    target day or later, a model that is trained on the one and tested on the other never looks
-    ahead. Periods without a row are left out.
+    the test rows those from it up to the next origin. No input of a row is measured on its target
+    day or later, so a model that is trained and tested on such a split never looks ahead. Periods
+    without a row are left out.
 
-    Use it as an iterable, or as ``cv`` of `trueline.CalibratedRegressor` or of scikit-learn's
-    searches, with the X of the same windows. `CalibratedRegressor` needs no partition: rows
-    before the first origin are in no test set and only train. ``cross_val_predict`` does need
-    one, and refuses; use `rolling_forecasts`.
+    Use the result as an iterable, or as ``cv`` of `trueline.CalibratedRegressor` or of a search of
+    scikit-learn, with the X of the same windows. Rows before the first origin are in no test set
+    and only train, so ``cross_val_predict``, which needs a partition, refuses these splits; use
+    `rolling_forecasts`.
 
     Parameters
     ----------
     W : Windows
+        Rows to split.
     first : str, date or datetime64
         The first origin.
     every : int or timedelta64, default 28
-        From one origin to the next; an integer counts steps of the series, such as days.
+        Time from one origin to the next; an integer counts steps of the series, such as days.
     last : str, date or datetime64, optional
-        The last day to test on; by default the last there is.
+        The last day to test on; by default the last day of W.
     train_span : int or timedelta64, optional
-        Train on rows no older than this at each origin; by default on all before it.
+        Largest age of training rows at each origin; by default all rows before it train.
 
     Returns
     -------
     RollingOrigins
-        Each split is (train, test), two integer arrays. Rows without a known outcome are never
-        in train.
+        Each split is (train, test), two integer arrays. Rows with an unknown outcome never train.
 
     Examples
     --------
@@ -195,34 +175,36 @@ def rolling_origins(
 def rolling_forecasts(
     model: Any,
     W: Windows,
-    origins: RollingOrigins | Iterable[tuple[Rows, Rows]],
+    origins: RollingOrigins | Iterable[Split],
     *,
     dist: Callable[[Any, Any], Any] | None = None,
     n_jobs: int | None = None,
-) -> tuple[Rows, Distribution]:
+) -> tuple[Indices, Distribution]:
     """Forecast each period with a model that was trained on the days before it.
 
     A copy of the model is fitted at each origin; networks of `trueline.models` are trained
-    together, which is faster. A recalibrator that is fitted on these forecasts has seen how the
-    model does on days to come, which neither its training rows nor shuffled folds show.
+    together, which is faster. A recalibrator that is fitted on these forecasts learns the errors
+    of the model on future days, which neither training rows nor shuffled folds show.
 
     Parameters
     ----------
     model : regressor
-        With or without uncertainty of its own, as for `trueline.CalibratedRegressor`.
+        A model with or without uncertainty, as for `trueline.CalibratedRegressor`.
     W : Windows
+        Rows to train on and to forecast.
     origins : RollingOrigins or iterable of (train, test)
-        From `rolling_origins`. Of other splits it is checked that no test day is before, or
-        on, a day of training.
+        Splits of `rolling_origins`. Other splits are refused unless every test day is after all
+        training days.
     dist : callable (model, X) -> Distribution, optional
-        Forecasts of a fitted model, for models that say more than is found.
+        Function that returns the forecasts of a fitted model, for models whose forecasts are not
+        read automatically.
     n_jobs : int, optional
-        Fits at a time, for models that are not trained together.
+        Number of parallel fits, for models that are not trained together.
 
     Returns
     -------
     rows : ndarray
-        Rows of W that were forecast, rising.
+        Indices of the forecast rows of W, rising.
     dist : Distribution
         Their forecasts.
 
@@ -242,7 +224,7 @@ def rolling_forecasts(
     (153, np.datetime64('2015-07-01'))
     >>> R = tl.Isotonic().fit(W.y[rows], F)
 
-    It serves forecasts of later days, by the model as it is then:
+    The map recalibrates forecasts of later days by the model fitted then:
 
     >>> train, test = W.before("2015-12-01"), W.since("2015-12-01")
     >>> mean, std = BayesianRidge().fit(train.X, train.y).predict(test.X, return_std=True)
@@ -257,7 +239,7 @@ def rolling_forecasts(
     return cross_fit(model, W.X, W.y, splits, dist=dist, n_jobs=n_jobs)
 
 
-def _check_split(W: Windows, train: Rows, test: Rows) -> None:
+def _check_split(W: Windows, train: Indices, test: Indices) -> None:
     for name, rows in (("training", train), ("test", test)):
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
             raise ValueError(
@@ -269,11 +251,11 @@ def _check_split(W: Windows, train: Rows, test: Rows) -> None:
                 f"origins gave {name} row {rows.max() if rows.min() >= 0 else rows.min()}, but W "
                 f"has {len(W)} rows; expected origins that were made for W itself."
             )
-    known, asked = W.dates[train].max(), W.dates[test].min()
-    if asked <= known:
+    last, tested = W.dates[train].max(), W.dates[test].min()
+    if tested <= last:
         raise ValueError(
-            f"origins gave a split that trains on {known} and tests on {asked}; expected every "
-            f"test day after all training days, or else the forecast looks ahead. Use "
+            f"origins gave a split that trains on {last} and tests on {tested}; expected every "
+            f"test day after all training days, so that no forecast looks ahead. Use "
             f"rolling_origins."
         )
     if not np.isfinite(W.y[train]).all():
@@ -284,7 +266,7 @@ def _check_split(W: Windows, train: Rows, test: Rows) -> None:
 
 
 def _span(span: Any, name: str, step: Step) -> Step:
-    """Convert a number of steps, or a time."""
+    """Convert a number of steps, or a timedelta64, to a timedelta64."""
     if isinstance(span, int | np.integer) and not isinstance(span, bool | np.timedelta64):
         if span < 1:
             raise ValueError(f"{name} is {span}; expected a number of steps of 1 or more.")

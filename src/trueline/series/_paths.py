@@ -1,4 +1,4 @@
-"""Forecasts of several days ahead, by sampled paths."""
+"""Forecasts of several days ahead by sampled paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, RandomState, generator
+from trueline._validation import FloatArray, RandomState, check_count, generator
 from trueline.distributions import Normal, Samples
 from trueline.interop import ForecastReader
 from trueline.series._dates import Dates
@@ -17,22 +17,22 @@ from trueline.series._windows import Windows, latest
 
 Draw = Callable[[FloatArray], FloatArray]
 
-# Windows of all paths of a block of rows take up to so many numbers: 64 MB.
+# Largest number of values in the windows of all paths of a block of rows: 64 MB.
 _MOST_NUMBERS = 1 << 23
-# Where all paths agree the spread is none, and no scale: it is this share of the value then.
+# Least scale, as a share of the value: all paths may be equal.
 _LEAST = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Paths:
-    """What `sample_paths` returns.
+    """Sampled paths of several series, as `sample_paths` returns them.
 
     Attributes
     ----------
     values : ndarray, (n, n_paths, horizon)
         Sampled values.
     dates : ndarray, (n, horizon)
-        Their days; the first is the target day of the window.
+        Days of the values; the first is the target day of the window.
     series : ndarray, (n,)
         The series of each row.
 
@@ -74,23 +74,24 @@ class Paths:
         return self.values.shape[2]
 
     def on(self, dates: ArrayLike, horizon: int, series: ArrayLike | None = None) -> list[Samples]:
-        """What was forecast on each of some days, for that day and those after it.
+        """Return the forecast made on each date, for that day and the days after it.
 
-        From the paths of the day's own window or, after a gap, from the later days of those that
-        start at the last whole window before it. That is what `trueline.inventory.Planner` takes.
+        The paths are those of the window of the date or, after a gap, the later days of the paths
+        from the last whole window before it. `trueline.inventory.Planner` takes such forecasts.
 
         Parameters
         ----------
         dates : (m,) array-like
+            Days on which the forecasts are made.
         horizon : int
-            Days of each forecast, its own day included.
+            Days of each forecast, including the date itself.
         series : (m,) array-like or one label, optional
-            Their series; may be left out where the paths are of one.
+            Series of the dates; not needed for paths of one series.
 
         Returns
         -------
         list of Samples
-            One a date, with a row a day.
+            One per date, each with one row per day.
 
         Examples
         --------
@@ -118,13 +119,13 @@ class Paths:
         return [Samples(values[row, start : start + horizon]) for row, start in found]
 
     def at(self, lead: ArrayLike) -> Samples:
-        """Forecasts of the day so many days ahead.
+        """Return the forecasts for the day `lead` steps ahead.
 
         Parameters
         ----------
         lead : int or (n,) array-like
-            1 for the target day of the window, and so on to the horizon; one for all rows, or one
-            a row, as `Windows.latest` gives them.
+            1 for the target day of the window, up to the horizon; one number for all rows or one
+            per row, as `Windows.latest` returns them.
 
         Returns
         -------
@@ -133,16 +134,7 @@ class Paths:
         return Samples(self._values_at(lead))
 
     def normal(self, lead: ArrayLike) -> Normal:
-        """Forecasts of that day as normal distributions with the mean and spread of the paths.
-
-        Parameters
-        ----------
-        lead : int or (n,) array-like
-
-        Returns
-        -------
-        Normal
-        """
+        """Return normal forecasts, as `at`, with the mean and standard deviation of the paths."""
         draws = self._values_at(lead)
         mean = draws.mean(axis=1)
         return Normal(mean, np.maximum(draws.std(axis=1), _LEAST * (1.0 + np.abs(mean))))
@@ -174,34 +166,36 @@ def sample_paths(
     minimum: float | None = None,
     unknown_covariates: float | None = None,
 ) -> Paths:
-    """Forecast several days ahead from each window, by paths that feed on what they draw.
+    """Forecast several days ahead from each window, by paths that use their own draws as inputs.
 
-    On the first day, the target day of the window, each path draws a value from the
-    forecast. The window then moves on by a day: the drawn value is the latest, and the calendar
-    and covariates are those of the next day. So a path is a possible course of the series, and
-    its days depend on each other as days do.
+    On the first day, the target day of the window, each path draws a value from the forecast. The
+    window then moves by a day: the drawn value becomes the latest value, and the calendar and
+    covariates are those of the next day. A path is therefore a possible course of the series, with
+    the dependence between its days.
 
-    A model with a method ``_path_sampler``, as the recurrent networks of `trueline.models` have,
-    keeps one thinned network along each path, as its doubt about the network does not change from
-    day to day. Of any other, and of a `trueline.CalibratedRegressor` around a network, the forecast
-    ``predict_dist`` is sampled anew each day; of networks with dropout that takes ``n_samples``
-    times as long.
+    Models with a method ``_path_sampler``, such as the networks of `trueline.models`, use one
+    thinned network along each path, because the uncertainty about the weights does not change
+    from day to day. The ``predict_dist`` of any other model, including a
+    `trueline.CalibratedRegressor` around a network, is sampled independently each day; for
+    networks with dropout this takes ``n_samples`` times as long.
 
     Parameters
     ----------
     model : fitted regressor
-        With a spread: point forecasts have no paths to sample.
+        A model with uncertainty; point forecasts are refused.
     W : Windows
         Each row is an origin. Its own outcome is not used.
     horizon : int
-        Days ahead, the target day included.
+        Number of days ahead, including the target day.
     n_paths : int, default 100
+        Number of paths per row.
     random_state : None, int or numpy.random.Generator, default 0
+        Seed or generator of the draws.
     minimum : float, optional
-        Values below it are raised to it before they are fed back: 0 for sales.
+        Lower bound of drawn values, such as 0 for sales.
     unknown_covariates : float, optional
-        What to take for a covariate of a day of which the frame tells nothing, such as a day
-        that the shop was closed, for paths that run through it. By default such a day is an error.
+        Value of the covariates on days that are not in the frame, such as days when the shop is
+        closed. By default such a day is an error.
 
     Returns
     -------
@@ -221,14 +215,13 @@ def sample_paths(
     >>> P
     Paths(31 rows, 500 paths, 9 steps ahead)
 
-    The doubt of a random walk grows as the root of the time:
+    The uncertainty of a random walk grows with the square root of time:
 
     >>> [round(float(P.normal(h).std().mean()), 1) for h in (1, 4, 9)]
     [1.0, 2.0, 2.9]
     """
-    for name, count in (("horizon", horizon), ("n_paths", n_paths)):
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
-            raise ValueError(f"{name} is {count!r}; expected an integer of 1 or more.")
+    check_count(horizon, "horizon")
+    check_count(n_paths, "n_paths")
     if not len(W):
         raise ValueError(f"W is {W!r}; expected at least one window to start from.")
     inputs = [_inputs_ahead(W, h, unknown_covariates) for h in range(1, horizon)]
@@ -251,7 +244,7 @@ def _walk(
     n_inputs: int,
     minimum: float | None,
 ) -> FloatArray:
-    """Paths from these windows, (n, n_paths, days); `ahead` is what is known of the later days."""
+    """Sample paths (n, n_paths, days); `ahead` holds the known inputs of the later days."""
     window = np.repeat(X[None], n_paths, axis=0)
     values = np.empty((len(X), n_paths, len(ahead) + 1))
     for h in range(len(ahead) + 1):
@@ -278,9 +271,9 @@ def _sampler(model: Any, n_paths: int, random_state: RandomState) -> Draw:
         F = forecast(model, X.reshape(-1, X.shape[-1]))
         if not F._has_spread:
             raise TypeError(
-                f"{type(model).__name__} gives point forecasts, and all paths would be one; "
-                f"expected a model with a spread. Wrap it: trueline.CalibratedRegressor(model, "
-                f"cv=rolling_origins(...))."
+                f"{type(model).__name__} gives point forecasts, so all paths would be equal; "
+                f"expected a model with uncertainty. Wrap it: trueline.CalibratedRegressor("
+                f"model, cv=rolling_origins(...))."
             )
         return F.sample(1, random_state=rng).reshape(X.shape[:2])
 
@@ -288,7 +281,7 @@ def _sampler(model: Any, n_paths: int, random_state: RandomState) -> Draw:
 
 
 def _inputs_ahead(W: Windows, steps: int, unknown: float | None) -> FloatArray:
-    """What is known of the day so many steps after the target day of each row, (n, d - 1)."""
+    """Return the known inputs of the day `steps` after each target day, (n, d - 1)."""
     dates = W.dates + steps * W.step
     known = W._known.at(W.series, dates)
     lost = np.isnan(known)
@@ -297,10 +290,10 @@ def _inputs_ahead(W: Windows, steps: int, unknown: float | None) -> FloatArray:
     if unknown is None:
         i, j = (int(k) for k in np.argwhere(lost)[0])
         raise ValueError(
-            f"a horizon past the known covariates: {W._known.names_of_inputs[j]!r} of {dates[i]}, "
-            f"{steps + 1} steps ahead for the window of {W.dates[i]} in series {W.series[i]}, is "
-            f"not in the frame that the windows were made of. Lower the horizon, add rows with the "
-            f"planned covariates and NaN as value to that frame, or pass unknown_covariates= what "
-            f"to take for them."
+            f"the horizon ends after the known covariates: {W._known.names_of_inputs[j]!r} of "
+            f"{dates[i]}, {steps + 1} steps ahead of the window of {W.dates[i]} in series "
+            f"{W.series[i]}, is not in the frame of the windows. Lower the horizon, add rows with "
+            f"the planned covariates and NaN as value to that frame, or pass their value as "
+            f"unknown_covariates=."
         )
     return np.where(lost, float(unknown), known)

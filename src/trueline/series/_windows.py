@@ -1,4 +1,4 @@
-"""Rows of the last days of a series, for networks and any regressor."""
+"""Windows: rows of inputs from the last days of a series."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray
 from trueline.series._dates import Dates, Step, check_date, check_dates, in_words
-from trueline.series._days import Rows
 from trueline.series._known import KnownInputs
+from trueline.series._table import Indices
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Windows:
-    """What `windows` makes of a frame: one row a target day.
+    """Rows of inputs and outcomes, one per series and target day, as `windows` makes them.
 
     Attributes
     ----------
     X : ndarray, (n, n_steps * d)
-        Inputs: all d of the first step, then of the second, and so on to the target day.
+        Inputs: the d inputs of the first step, then of the second, up to the target day.
     y : ndarray, (n,)
-        Outcomes of the target days; NaN where not known, under ``missing="forecast"``.
+        Outcomes of the target days; with ``missing="forecast"``, NaN where not known.
     dates : ndarray, (n,)
         Target days, datetime64.
     series : ndarray, (n,)
-        The series of each row; 0 if there is but one without a name.
+        The series of each row; 0 for a single series without a name.
     n_steps : int
-        Days in a window.
+        Number of days in a window.
     feature_names : tuple of str
         Names of the columns of X: "value[t-1]" is the value a day before the target.
     step : timedelta64
-        From one day to the next.
+        Time from one day to the next.
 
     Examples
     --------
@@ -88,18 +88,18 @@ class Windows:
 
     @property
     def n_inputs(self) -> int:
-        """Number d of inputs a step."""
+        """Number d of inputs per step."""
         return self.X.shape[1] // self.n_steps
 
     @property
-    def value_columns(self) -> Rows:
+    def value_columns(self) -> Indices:
         """Columns of X that hold values of the series, the oldest first."""
         return np.arange(self.n_steps) * self.n_inputs
 
     def folded(self) -> FloatArray:
-        """Return X with steps apart, as torch's own layers take it.
+        """Return X with an axis of steps, as the layers of torch take it.
 
-        The networks of `trueline.models` take X as it is, with ``n_steps`` to tell the steps.
+        The networks of `trueline.models` take X itself and the parameter ``n_steps``.
 
         Returns
         -------
@@ -117,42 +117,15 @@ class Windows:
         return self.X.reshape(len(self), self.n_steps, self.n_inputs)
 
     def before(self, date: Any) -> Windows:
-        """Rows whose target day is before a date.
-
-        Parameters
-        ----------
-        date : str, date or datetime64
-
-        Returns
-        -------
-        Windows
-        """
+        """Return the rows whose target day is before a date."""
         return self[self.dates < check_date(date, "date", self.step)]
 
     def since(self, date: Any) -> Windows:
-        """Rows whose target day is a date or after it.
-
-        Parameters
-        ----------
-        date : str, date or datetime64
-
-        Returns
-        -------
-        Windows
-        """
+        """Return the rows whose target day is on or after a date."""
         return self[self.dates >= check_date(date, "date", self.step)]
 
     def between(self, first: Any, last: Any) -> Windows:
-        """Rows whose target day is one of those from the first date to the last, both included.
-
-        Parameters
-        ----------
-        first, last : str, date or datetime64
-
-        Returns
-        -------
-        Windows
-        """
+        """Return the rows whose target day is from the first to the last date, both included."""
         low, high = (
             check_date(date, name, self.step) for date, name in ((first, "first"), (last, "last"))
         )
@@ -160,26 +133,25 @@ class Windows:
             raise ValueError(f"first is {low} and last is {high}; expected first before last.")
         return self[(self.dates >= low) & (self.dates <= high)]
 
-    def latest(self, dates: ArrayLike, series: ArrayLike | None = None) -> tuple[Rows, Rows]:
-        """For each wanted day, the row of the last window up to it, and how far ahead the day is.
+    def latest(self, dates: ArrayLike, series: ArrayLike | None = None) -> tuple[Indices, Indices]:
+        """Return for each wanted day the last window up to it, and the steps from there.
 
-        A day after a gap has no window of its own, but may be forecast as a later day of
-        the paths that start from the last whole window: see `sample_paths`.
+        A day after a gap has no window of its own, but can be forecast as a later day of the paths
+        from the last whole window: see `sample_paths`.
 
         Parameters
         ----------
         dates : (m,) array-like
             Wanted days.
         series : (m,) array-like or one label, optional
-            Their series; may be left out where the windows are of one.
+            Series of the dates; not needed for windows of one series.
 
         Returns
         -------
         rows : ndarray, (m,)
-            Rows of these windows, whose target day is the wanted one or, failing that, the last
-            before it.
+            Indices of the windows with the wanted day, or else the last day before it, as target.
         leads : ndarray, (m,)
-            1 where the wanted day is the target day, 2 for the day after it, and so on.
+            1 if the wanted day is the target day, 2 if it is the day after, and so on.
 
         Examples
         --------
@@ -200,24 +172,24 @@ class Windows:
 
 def latest(
     labels: NDArray[Any], days: Dates, step: Step, dates: Any, series: Any
-) -> tuple[Rows, Rows]:
-    """For rows with these series and target days, do what `Windows.latest` does."""
+) -> tuple[Indices, Indices]:
+    """Do what `Windows.latest` does, for rows with these series and target days."""
     wanted = check_dates(dates, "dates", step)
     names, code = np.unique(labels, return_inverse=True)
     place = {name: i for i, name in enumerate(names.tolist())}
     if series is None and len(names) > 1:
         raise ValueError(
-            f"series is None, but the windows are of {len(names)} series; expected the series "
+            f"series is None, but the windows have {len(names)} series; expected the series "
             f"of the dates."
         )
-    whose = names[0] if series is None and len(names) else series
-    asked = np.broadcast_to(np.asarray(whose), wanted.shape)
-    which = np.array([place.get(label, -1) for label in asked.tolist()], dtype=np.intp)
-    rows = _last_at_or_before(code, days, which, wanted)
+    label = names[0] if series is None and len(names) else series
+    asked = np.broadcast_to(np.asarray(label), wanted.shape).tolist()
+    wanted_code = np.array([place.get(name, -1) for name in asked], dtype=np.intp)
+    rows = _last_at_or_before(code, days, wanted_code, wanted)
     lost = rows < 0
     if lost.any():
         i = int(lost.argmax())
-        of = f" of series {asked.tolist()[i]!r}" if series is not None else ""
+        of = f" of series {asked[i]!r}" if series is not None else ""
         raise ValueError(
             f"no window{of} has its target day on or before {wanted[i]}; expected at least "
             f"one. Give windows that begin earlier, or later dates."
@@ -233,13 +205,13 @@ def latest(
     return rows, (ahead // step).astype(np.intp) + 1
 
 
-def _last_at_or_before(code: Rows, dates: Dates, which: Rows, wanted: Dates) -> Rows:
-    """For each wanted date, the row of the same code with the last date up to it; -1 if none."""
-    n, m = len(code), len(which)
-    codes = np.concatenate([code, which])
-    # Both in one order, rows first where dates are equal: a wanted one follows its row.
-    wants = np.repeat([0, 1], [n, m])
-    order = np.lexsort([wants, np.concatenate([dates, wanted]), codes])
+def _last_at_or_before(code: Indices, dates: Dates, wanted_code: Indices, wanted: Dates) -> Indices:
+    """Return for each wanted date the last row of its code up to it; -1 if there is none."""
+    n, m = len(code), len(wanted_code)
+    codes = np.concatenate([code, wanted_code])
+    # Sort rows and wanted dates together; for equal dates the row comes first.
+    is_wanted = np.repeat([0, 1], [n, m])
+    order = np.lexsort([is_wanted, np.concatenate([dates, wanted]), codes])
     is_row = order < n
     last = order[np.maximum.accumulate(np.where(is_row, np.arange(n + m), 0))]
     same = (last < n) & (codes[last] == codes[order])

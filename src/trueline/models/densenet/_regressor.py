@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.distributions import Normal
 from trueline.models._parameters import (
     as_json,
     as_seed,
     check_choice,
-    check_count,
     check_number,
     check_widths,
 )
@@ -257,7 +256,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         blocks = "the layers of two or more dense blocks, such as (2, 3, 5, 8)"
         check_widths(self, "layers", 2, blocks)
         for name in ("growth_rate", "first_channels", "n_samples", "batch_size", "n_epochs"):
-            check_count(self, name)
+            check_count(getattr(self, name), name)
         check_number(self, "dropout", least=0.0, below=1.0)
         check_number(self, "learning_rate", above=0.0)
         check_number(self, "weight_decay", least=0.0)

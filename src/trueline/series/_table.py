@@ -1,4 +1,4 @@
-"""The days that a frame tells of, series by series."""
+"""The rows of a frame, checked and sorted by series and date."""
 
 from __future__ import annotations
 
@@ -13,42 +13,28 @@ from trueline._validation import FloatArray
 from trueline.series._dates import Dates, Step, check_dates, in_words
 from trueline.series._frames import column, labels, numbers
 
-Rows = NDArray[np.intp]
+Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Days:
-    """Rows of all series, one series after the other, dates rising within each.
+class SeriesTable:
+    """Rows of all series, sorted by series and date."""
 
-    Attributes
-    ----------
-    names : (m,) array
-        Names of the series, sorted.
-    code : (r,) array
-        Which of the names each row has.
-    dates : (r,) array
-    value : (r,) array
-        NaN where it is not known.
-    covariates : (r, c) array
-        Likewise.
-    step : timedelta64
-    """
-
-    names: NDArray[Any]
-    code: Rows
-    dates: Dates
-    value: FloatArray
-    covariates: FloatArray
+    names: NDArray[Any]  # (m,), of the series, sorted
+    code: Indices  # (r,), the position in `names` of the series of each row
+    dates: Dates  # (r,)
+    value: FloatArray  # (r,), NaN where not known
+    covariates: FloatArray  # (r, c), NaN where not known
     step: Step
 
     def joined(self) -> NDArray[np.bool_]:
-        """Whether each row is the day after the row before it, of the same series."""
+        """Return whether each row is one step after the row before it, in the same series."""
         out = np.zeros(len(self.code), dtype=bool)
         out[1:] = (np.diff(self.code) == 0) & (np.diff(self.dates) == self.step)
         return out
 
-    def with_next_days(self) -> Days:
-        """Add the day that follows each day with none after it, of which nothing is known."""
+    def with_next_days(self) -> SeriesTable:
+        """Add a row without values for the next day wherever a day has no successor."""
         last = np.flatnonzero(~np.append(self.joined()[1:], False))
         unknown = np.full(len(last), np.nan)
         code = np.append(self.code, self.code[last])
@@ -56,12 +42,12 @@ class Days:
         order = np.lexsort([dates, code])
         covariates = np.vstack([self.covariates, np.full_like(self.covariates[last], np.nan)])
         value = np.append(self.value, unknown)
-        return Days(
+        return SeriesTable(
             self.names, code[order], dates[order], value[order], covariates[order], self.step
         )
 
 
-def read_days(
+def read_table(
     frame: Any,
     *,
     date: str,
@@ -70,8 +56,8 @@ def read_days(
     covariates: Sequence[str],
     step: Step,
     nonnegative: bool,
-) -> Days:
-    """Take the columns out of a frame, check them, and sort them by series."""
+) -> SeriesTable:
+    """Check the columns of a frame and sort them by series."""
     days = check_dates(column(frame, date, "date"), f"frame[{date!r}]", step)
     y = numbers(column(frame, value, "value"), value)
     known = [numbers(column(frame, c, "covariates"), c, booleans=True) for c in covariates]
@@ -88,48 +74,48 @@ def read_days(
                 f"the same number."
             )
     names, code = np.unique(name, return_inverse=True)
-    where = _Where(days, names[code], grouped=series is not None)
-    where.check_numbers(value, y, nonnegative=nonnegative)
+    place = _RowPlace(days, names[code], grouped=series is not None)
+    place.check_numbers(value, y, nonnegative=nonnegative)
     for what, a in zip(covariates, known, strict=True):
-        where.check_numbers(what, a)
+        place.check_numbers(what, a)
     order = np.argsort(code, kind="stable")
-    where.check_order(code, order, step)
+    place.check_order(code, order, step)
     table = np.column_stack([np.empty((len(days), 0)), *known])[order]
-    return Days(names, code[order], days[order], y[order], table, step)
+    return SeriesTable(names, code[order], days[order], y[order], table, step)
 
 
 @dataclass(frozen=True, eq=False)
-class _Where:
-    """Says of a row of the frame which day of which series it is."""
+class _RowPlace:
+    """Names the day and series of a row of the frame in messages."""
 
     dates: Dates
     series: NDArray[Any]
     grouped: bool
 
     def __call__(self, row: int) -> str:
-        """Return the place, in words."""
+        """Return series, date and number of a row in words."""
         of = f"in series {self.series[row]!s} " if self.grouped else ""
         return f"{of}on {self.dates[row]!s} (row {row})"
 
     def check_numbers(self, name: str, a: FloatArray, *, nonnegative: bool = False) -> None:
-        """Raise where a number is infinite, or below zero if that cannot be."""
-        endless = np.isinf(a)
-        if endless.any():
-            row = int(endless.argmax())
+        """Raise if a number is infinite, or below zero although `nonnegative`."""
+        infinite = np.isinf(a)
+        if infinite.any():
+            row = int(infinite.argmax())
             raise ValueError(
                 f"frame[{name!r}] is {a[row]} {self(row)}; expected finite numbers, or NaN for "
-                f"days that are not known."
+                f"unknown days."
             )
         below = a < 0
         if nonnegative and below.any():
             row = int(below.argmax())
             raise ValueError(
                 f"frame[{name!r}] is {a[row]} {self(row)}; expected 0 or more "
-                f"({below.sum()} of {len(a)} are not). Returned goods are no sales: clip them to "
-                f"0, make them NaN, or pass nonnegative=False."
+                f"({below.sum()} of {len(a)} are not). If these are returned goods, clip them "
+                f"to 0, make them NaN, or pass nonnegative=False."
             )
 
-    def check_order(self, code: Rows, order: Rows, step: Step) -> None:
+    def check_order(self, code: Indices, order: Indices, step: Step) -> None:
         """Raise unless the dates of each series rise by whole steps."""
         dates, owner = self.dates[order], code[order]
         same = np.diff(owner) == 0
@@ -147,8 +133,8 @@ class _Where:
                 f"series, or move its dates to the steps."
             )
 
-    def _raise_order(self, code: Rows, order: Rows) -> NoReturn:
-        rising = np.lexsort([self.dates, code])  # the rows of one day keep their order
+    def _raise_order(self, code: Indices, order: Indices) -> NoReturn:
+        rising = np.lexsort([self.dates, code])  # stable: rows of one day keep their order
         dates, owner = self.dates[rising], code[rising]
         twice = np.flatnonzero((dates[1:] == dates[:-1]) & (owner[1:] == owner[:-1]))
         if len(twice):
