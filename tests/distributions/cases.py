@@ -32,7 +32,7 @@ def _stacked_scores() -> tl.Distribution:
     return Stacked(parts, [np.array([0, 2]), np.array([1])])
 
 
-# A new class joins every contract with one line here.
+# One line here adds a new class to every contract test.
 BASES: dict[str, Callable[[], tl.Distribution]] = {
     "normal": lambda: tl.Normal(LOC, SCALE),
     "student t": lambda: tl.StudentT(LOC, SCALE, 5.0),
@@ -68,7 +68,7 @@ def _fitted(
     recalibrator: tl.Recalibrator, *, ties: bool = False
 ) -> Callable[[tl.Distribution], tl.Distribution]:
     def recalibrate(dist: tl.Distribution) -> tl.Distribution:
-        # With one forecast for all, equal outcomes have equal scores.
+        # If all rows have the same forecast, equal outcomes have equal scores.
         rows = np.zeros(40, dtype=int) if ties else np.arange(40) % len(dist)
         held_out = dist[rows]
         y = outcomes(held_out, seed=1)

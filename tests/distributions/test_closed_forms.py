@@ -40,21 +40,21 @@ Y = RNG.normal(loc=0.4, scale=2.5, size=ROWS)
 
 
 def kinks(dist: Distribution, base: Distribution, recalibrator: tl.Isotonic) -> np.ndarray:
-    """Where the CDF of a single row bends or jumps: the knots of the map, and the base's own."""
+    """Points where the CDF of a single row bends or jumps: knots of the map and of the base."""
     law = recalibrator.law_
     y = base.unscore(getattr(law, "knots", np.zeros(1))[None, :])[0]
     own = getattr(base, "values", getattr(base, "draws", np.empty((1, 0))))[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
         ends = dist.ppf([1e-13, 1e-9, 1e-5, 1e-3, 0.5, 1 - 1e-3, 1 - 1e-5, 1 - 1e-9, 1 - 1e-13])[0]
-    # The tails are smooth but long: cut them as well.
+    # The tails are smooth but long, so they are cut as well.
     return np.unique(np.concatenate([y, own, ends]))
 
 
 def integral(f, edges: np.ndarray) -> float:
     """Sum of adaptive integrals between neighbours."""
     with warnings.catch_warnings():
-        # Where a piece is flat, its last digits cannot be had.
+        # The last digits of a flat piece are not reliable.
         warnings.simplefilter("ignore", integrate.IntegrationWarning)
         pieces = [
             integrate.quad(f, a, b, epsabs=1e-14, epsrel=1e-11, limit=200)[0]
@@ -119,7 +119,7 @@ def test_densities_integrate_to_one(base, method):
     row = F[[5]]
     G = R.transform(row)
     edges = kinks(G, row, R)
-    # `quad` never looks at the ends of a piece, where the density jumps.
+    # `quad` does not evaluate the ends of a piece, where the density jumps.
     total = integral(lambda x: float(G.pdf(x)[0]), edges)
     np.testing.assert_allclose(total, 1.0, rtol=1e-7)
 

@@ -8,7 +8,8 @@ import trueline as tl
 from tests.distributions.cases import BASES, FORMS
 from trueline.testing import check_distribution
 
-# Recalibrated, these take the same path as the normal, the mixture or their parts: two forms do.
+# When recalibrated, these take the same path as the normal, the mixture or their parts, so two
+# forms of them suffice.
 ALIKE = {name for name in BASES if name.startswith(("student", "la", "log", "mixture,", "stacked"))}
 CASES = [
     (base, form) for base in BASES for form in FORMS if base not in ALIKE or form in list(FORMS)[:2]

@@ -1,4 +1,4 @@
-"""What is hard for a mixture: heavy tails, and gaps in which its CDF is flat."""
+"""Hard cases for a mixture: heavy tails, and gaps in which its CDF is flat."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Where digits are lost easily: far from zero, rows without spread, values at knots."""
+"""Cases that easily lose digits: far from zero, rows without spread, values at knots."""
 
 import warnings
 
@@ -40,7 +40,7 @@ def test_a_billion_away_nothing_but_the_place_changes(kind, method):
     if method != "none":
         here = MAPS[method].fit(Y, here).transform(here)
         there = MAPS[method].fit(Y + FAR, there).transform(there)
-    # A value there is known to 2.4e-7; what is a difference of values is known far better.
+    # A value there has a precision of 2.4e-7; differences of values are far more precise.
     np.testing.assert_allclose(there.crps(Y + FAR), here.crps(Y), rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(there.std(), here.std(), rtol=1e-7)
     np.testing.assert_allclose(there.mean() - FAR, here.mean(), rtol=0, atol=5e-7)
@@ -69,7 +69,7 @@ def test_values_at_a_knot():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)
         G = tl.Isotonic().fit([-1.0, 0.5, 0.5, 2.0], F).transform(F[:1])
-    # Of the tie of two one row is spread over the way there and one is a jump.
+    # One row of the tie of two is spread over the segment below; the other is a jump.
     np.testing.assert_allclose(G.cdf([[-1.0, 0.5, 2.0]]), [[0.2, 0.6, 0.8]], rtol=1e-14)
     np.testing.assert_allclose(G.cdf(np.nextafter(0.5, 0.0)), 0.4, rtol=1e-12)
     np.testing.assert_allclose(G.ppf([0.2, 0.45, 0.55, 0.8]), [[-1.0, 0.5, 0.5, 2.0]], rtol=1e-14)

@@ -36,7 +36,7 @@ ANY = st.one_of(LOCATION_SCALE, SAMPLES, QUANTILES, MIXTURES)
 
 
 def hair(*values):
-    """A few roundings of the largest of these."""
+    """A few rounding errors of the largest of these."""
     return 16.0 * np.spacing(max(float(np.abs(v).max()) for v in values))
 
 
@@ -67,7 +67,7 @@ def test_crps_is_a_distance(dist, y):
     crps = dist.crps(y)[0]
     size = np.abs(dist.median()[0] - y)
     assert crps >= -1e-9 * (1.0 + size)
-    # |median - y| less the spread, at least; and no more than the mean distance.
+    # The CRPS is at least |median - y| less the spread and at most the mean distance.
     assert crps <= size + np.abs(dist.ppf(0.999) - dist.ppf(0.001))[0] * 20 + 1e-9 * abs(y) + 1e-6
 
 

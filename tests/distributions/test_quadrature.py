@@ -1,4 +1,4 @@
-"""How exact the quadrature is that gives a forecast without closed forms its moments and CRPS."""
+"""Accuracy of the quadrature for moments and CRPS of forecasts without closed forms."""
 
 import warnings
 
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(5)
 
 
 class Plain(tl.Distribution):
-    """What a subclass must give, with logarithms of its tails; all else is derived."""
+    """The methods that a subclass must give, and log tails; everything else is derived."""
 
     def __init__(self, base):
         self.base = base
@@ -106,7 +106,7 @@ def test_recalibrated_mixtures_to_a_millionth(base, method, rng):
 
 @pytest.mark.parametrize("rows", [20, 1000])
 def test_the_crps_of_an_ensemble_of_maps(rows, rng):
-    # Knots are resolved one by one where they are few, and are too many to matter where not.
+    # Few knots are resolved one by one; with many knots a single one does not matter.
     new = tl.Normal([0.0, 1.0], [1.0, 0.5])
     maps = [
         tl.Isotonic().fit(rng.normal(size=rows), tl.Normal(np.zeros(rows), 0.3)) for _ in range(4)

@@ -1,4 +1,4 @@
-"""Values of scipy.stats and scoringrules, and constants from elsewhere."""
+"""Values agree with scipy.stats, scoringrules and known constants."""
 
 import numpy as np
 import pytest

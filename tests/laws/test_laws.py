@@ -1,4 +1,4 @@
-"""Laws of scores: what each says of itself agrees with integrals of its own CDF."""
+"""Moments, densities and scores of every law agree with integrals of its CDF."""
 
 import itertools
 
@@ -57,7 +57,7 @@ LAWS = {
 
 
 def edges(law):
-    """Where to cut integrals: knots, and quantiles far into both tails."""
+    """Points at which integrals are cut: knots, and quantiles far into both tails."""
     q = np.array([1e-16, 1e-12, 1e-8, 1e-4, 0.1, 0.5, 0.9, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12])
     return np.unique(np.concatenate([law.ppf(q), getattr(law, "knots", np.empty(0))]))
 
@@ -133,7 +133,7 @@ def test_integral_mean_and_dispersion(name):
         )
     above = integral(scalar(law.sf), np.append(cuts[4], cuts[cuts > cuts[4]]))
     below = tail + integral(cdf, cuts[:5])
-    # What is left above the last cut has the law's own size there.
+    # The mass above the last cut is known from the survival function.
     left = float(law.integral(cuts[-1:])[0] - cuts[-1] + law.mean)
     np.testing.assert_allclose(law.mean, cuts[4] + above + left - below, atol=1e-8 * unit)
     spread = integral(lambda z: cdf(z) * scalar(law.sf)(z), cuts)

@@ -1,4 +1,4 @@
-"""Searching knots and solving equations for many values at once."""
+"""Search in knots and solution of equations for many values at once."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
 """Batches of predictive distributions."""
 
-from trueline.distributions._abstract import Distribution, RecalibratedScores
+from trueline.distributions._abstract import Distribution, RecalibratedScores, ThroughLaw
 from trueline.distributions._location_scale import (
     Laplace,
     LocationScale,
@@ -31,6 +31,7 @@ __all__ = [
     "Samples",
     "Stacked",
     "StudentT",
+    "ThroughLaw",
     "rows_needed",
     "stack",
 ]

@@ -232,7 +232,14 @@ class Distribution(PublicMethods):
 
 
 class ThroughLaw(Distribution):
-    """A forecast given by its score and the law of that score; a subclass gives both."""
+    """A forecast given by its score and the law of that score; a subclass gives both.
+
+    Examples
+    --------
+    >>> from trueline.distributions import Normal, ThroughLaw
+    >>> isinstance(Normal(0.0, 1.0), ThroughLaw)
+    True
+    """
 
     #: The law of the score.
     law: Law
@@ -240,6 +247,10 @@ class ThroughLaw(Distribution):
     @property
     def _supported(self) -> tuple[float, float]:
         return self.law.supported
+
+    @property
+    def _may_have_atoms(self) -> bool:
+        return self.law.has_atoms
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return self.law.cdf(self._score(y))
@@ -276,6 +287,7 @@ class RecalibratedScores(ThroughLaw):
     """
 
     law: ScoreLaw
+    _may_have_atoms = True
 
     def __init__(self, base: Distribution, law: ScoreLaw) -> None:
         self.base = base

@@ -65,10 +65,6 @@ class LocationScale(ThroughLaw):
             return 2.0 * self.loc[:, None] - self._ppf(q)
         return self._ppf(1.0 - q)
 
-    @property
-    def _may_have_atoms(self) -> bool:
-        return self.law.has_atoms
-
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return self._logpdf_of(self._score(y))
 

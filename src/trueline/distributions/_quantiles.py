@@ -40,6 +40,7 @@ class Interpolated(ThroughLaw):
     values: FloatArray
     nodes: FloatArray
     law: ScoreLaw
+    _may_have_atoms = True
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import ndtr
 
 from trueline._validation import FloatArray, Rows
-from trueline.distributions import Distribution, RecalibratedScores
-from trueline.laws import LOG_SQRT_2PI, ScoreLaw, normal_score
+from trueline.distributions import Distribution, RecalibratedScores, ThroughLaw
+from trueline.laws import LOG_SQRT_2PI, NormalLaw, ScoreLaw, normal_score
 
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
@@ -188,12 +188,14 @@ class External(Distribution):
         return RecalibratedScores(Continued(self), law)
 
 
-class Continued(Distribution):
-    """The distribution whose score is an `External` forecast's and standard normal.
+class Continued(ThroughLaw):
+    """The distribution whose score is that of an `External` forecast and standard normal.
 
-    It is that forecast but for a mass of 6e-16 (1e-9) on each side, which has a normal tail:
-    so its density is never zero, and a map of the score carries it wherever outcomes fell.
+    It is that forecast except for a mass of 6e-16 (1e-9) on each side, which has a normal tail.
+    Its density is therefore never zero, and a map of the score can move it to any outcome.
     """
+
+    law = NormalLaw()
 
     def __init__(self, base: External) -> None:
         self.base = base
@@ -215,18 +217,6 @@ class Continued(Distribution):
     def _grid(self, z: FloatArray) -> FloatArray:
         return self.base._grid(z)
 
-    def _cdf(self, y: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(self._score(y)))
-
-    def _sf(self, y: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(-self._score(y)))
-
-    def _logcdf(self, y: FloatArray) -> FloatArray:
-        return np.asarray(log_ndtr(self._score(y)))
-
-    def _logsf(self, y: FloatArray) -> FloatArray:
-        return np.asarray(log_ndtr(-self._score(y)))
-
     def _logpdf(self, y: FloatArray) -> FloatArray:
         low, high, rise_low, rise_high = self._ends
         s = self._score(y)
@@ -234,12 +224,6 @@ class Continued(Distribution):
         density = self.base._logpdf(np.clip(y, low, high))
         density = np.where(y <= low, tail - np.log(rise_low), density)
         return np.where(y >= high, tail - np.log(rise_high), density)
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
-        return self._unscore(np.asarray(ndtri(q)))
-
-    def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return RecalibratedScores(self, law)
 
 
 def as_rows(answer: Any, n: int, k: int) -> FloatArray:

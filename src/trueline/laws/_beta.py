@@ -23,25 +23,18 @@ class BetaLaw(TabulatedLaw):
     standardised score. With a = b = 1 and c = 0 it is the normal law itself.
     """
 
+    _link = expit
+    _log_link = log_expit
+
     def __init__(self, a: float, b: float, c: float, shift: float, scale: float) -> None:
         self.a, self.b, self.c = a, b, c
         self.shift, self.scale = shift, scale
 
-    def _logit(self, z: FloatArray) -> FloatArray:
-        t = (z - self.shift) / self.scale
+    def _height(self, z: FloatArray) -> FloatArray:
+        return self._logit((z - self.shift) / self.scale)
+
+    def _logit(self, t: FloatArray) -> FloatArray:
         return self.c + self.a * log_ndtr(t) - self.b * log_ndtr(-t)
-
-    def cdf(self, z: FloatArray) -> FloatArray:
-        return expit(self._logit(z))
-
-    def sf(self, z: FloatArray) -> FloatArray:
-        return expit(-self._logit(z))
-
-    def logcdf(self, z: FloatArray) -> FloatArray:
-        return log_expit(self._logit(z))
-
-    def logsf(self, z: FloatArray) -> FloatArray:
-        return log_expit(-self._logit(z))
 
     def logpdf(self, z: FloatArray) -> FloatArray:
         # Beyond this t^2 overflows, and differences of infinities are NaN.
@@ -51,7 +44,7 @@ class BetaLaw(TabulatedLaw):
         rise = np.logaddexp(
             math.log(self.a) + log_phi - log_ndtr(t), math.log(self.b) + log_phi - log_ndtr(-t)
         )
-        logit = self.c + self.a * log_ndtr(t) - self.b * log_ndtr(-t)
+        logit = self._logit(t)
         return log_expit(logit) + log_expit(-logit) + rise - math.log(self.scale)
 
     @cached_property
@@ -60,7 +53,7 @@ class BetaLaw(TabulatedLaw):
         target = np.linspace(-60.0, 60.0, 257)
         start = np.full_like(target, self.shift)
         return solve_increasing(
-            lambda z, wanted: self._logit(z) - wanted,
+            lambda z, wanted: self._height(z) - wanted,
             start - self.scale,
             start + self.scale,
             args=(target,),

@@ -23,6 +23,9 @@ class SplineLaw(TabulatedLaw):
     reproduced exactly. R is differentiable everywhere and its density never vanishes.
     """
 
+    _link = ndtr
+    _log_link = log_ndtr
+
     def __init__(self, knots: FloatArray, scores: FloatArray) -> None:
         from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
@@ -43,18 +46,6 @@ class SplineLaw(TabulatedLaw):
         inside = np.clip(z, self.knots[0], self.knots[-1])
         low, high = np.minimum(z - self.knots[0], 0.0), np.maximum(z - self.knots[-1], 0.0)
         return self._spline(inside) + self._ends[0] * low + self._ends[1] * high
-
-    def cdf(self, z: FloatArray) -> FloatArray:
-        return ndtr(self._height(z))
-
-    def sf(self, z: FloatArray) -> FloatArray:
-        return ndtr(-self._height(z))
-
-    def logcdf(self, z: FloatArray) -> FloatArray:
-        return log_ndtr(self._height(z))
-
-    def logsf(self, z: FloatArray) -> FloatArray:
-        return log_ndtr(-self._height(z))
 
     def logpdf(self, z: FloatArray) -> FloatArray:
         rise = self._slope(np.clip(z, self.knots[0], self.knots[-1]))

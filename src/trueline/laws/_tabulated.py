@@ -26,9 +26,29 @@ _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
 class TabulatedLaw(ScoreLaw):
     """A law with smooth R, whose integrals are read off a table made by Gauss-Legendre.
 
-    A subclass gives the CDF and density functions and `_breaks`. The integral of R is exact
-    to about 1e-10 of the scale of the law; everything else is exact to rounding.
+    R(z) is a symmetric CDF, the link, at an increasing height h(z). A subclass gives the link,
+    the height, the density and `_breaks`. The integral of R is exact to about 1e-10 of the
+    scale of the law; everything else is exact to rounding.
     """
+
+    #: The link and its logarithm.
+    _link: np.ufunc
+    _log_link: np.ufunc
+
+    @abstractmethod
+    def _height(self, z: FloatArray) -> FloatArray: ...
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self._link(self._height(z)))
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self._link(-self._height(z)))
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self._log_link(self._height(z)))
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return np.asarray(self._log_link(-self._height(z)))
 
     @property
     @abstractmethod
