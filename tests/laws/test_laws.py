@@ -133,7 +133,7 @@ def test_integral_mean_and_dispersion(name):
         )
     above = integral(scalar(law.sf), np.append(cuts[4], cuts[cuts > cuts[4]]))
     below = tail + integral(cdf, cuts[:5])
-    # The mass above the last cut is known from the survival function.
+    # The integral of the survival function above the last cut.
     left = float(law.integral(cuts[-1:])[0] - cuts[-1] + law.mean)
     np.testing.assert_allclose(law.mean, cuts[4] + above + left - below, atol=1e-8 * unit)
     spread = integral(lambda z: cdf(z) * scalar(law.sf)(z), cuts)
