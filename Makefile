@@ -21,10 +21,10 @@ READERS := $(patsubst packages/%.txt,.venvs/%/.ready,$(wildcard packages/*.txt))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages compare lint format demo bench clean
+.PHONY: help setup test packages compare reproduce lint format demo bench clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.dev ## set up the development environment
 
@@ -37,6 +37,9 @@ packages: $(READERS) ## test against the packages whose forecasts are read; need
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
+
+reproduce: $(VENV)/.dev ## run an experiment of the paper, such as ARGS="table1 --quick"
+	@$(BIN)/python -m reproduce $(ARGS)
 
 lint: $(VENV)/.dev ## check style, types and layers
 	$(BIN)/ruff check
@@ -63,7 +66,7 @@ bench: $(VENV)/.dev ## measure speed and memory
 
 clean: ## remove the environment, caches and builds
 	@rm -rf $(VENV) .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	@find src tests benchmarks packages -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src reproduce tests benchmarks packages -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The core alone, which is all that the demo needs. A broken environment is created again.
 $(VENV)/.core: pyproject.toml constraints/cpu.txt

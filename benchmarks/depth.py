@@ -3,7 +3,7 @@
     python benchmarks/depth.py            # 100, 400 and 795 images of 72 x 96; 654 are scored
     python benchmarks/depth.py --quick    # a tenth of them
 
-Memory is the peak of a fresh process that has loaded torch, as in ``trueline reproduce depth``:
+Memory is the peak of a fresh process that has loaded torch, as in ``make reproduce ARGS=depth``:
 maps are fitted on all images but a tenth and on that tenth, and both and the forecasts as they are
 judged on all. The ratio is of the network's passes over 654 images, from some of them, to fitting
 both maps and scoring all three forecasts, in one process and on one thread. ``want`` is the bound
@@ -45,7 +45,7 @@ def batches(first: int, stop: int) -> Iterator[object]:
 
 def recalibrate(n_fit: int, n_test: int) -> dict[str, object]:
     """Fit the two maps and judge the three forecasts."""
-    from reproduce.depth_images import judge
+    from reproduce.depth.scores import judge
     from trueline.clusters import fit_batches
 
     cut = n_fit - n_fit // 10
@@ -59,7 +59,7 @@ def peak(images: int) -> tuple[float, float, float]:
     """Peak of a process in MB, what of it was there before the pixels, and seconds."""
     code = (
         "import resource, sys, time, torch; sys.path.insert(0, sys.argv[1]); import depth\n"
-        "import reproduce.depth_network\n"
+        "import reproduce.depth.network\n"
         "torch.set_num_threads(1)\n"
         "def mb(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         "depth.recalibrate(20, 2)\n"
@@ -78,7 +78,7 @@ def ratio(n_fit: int, n_test: int, *, quick: bool) -> tuple[float, float, int]:
     """Seconds of the network's passes, those of recalibrating and scoring, and samples."""
     import torch
 
-    from reproduce.depth_network import FULL
+    from reproduce.depth.network import FULL
 
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)

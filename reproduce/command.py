@@ -1,4 +1,4 @@
-"""``trueline reproduce``: list the experiments, and run one with its own options."""
+"""The command line: list the experiments, and run one with its own options."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from reproduce import EXPERIMENTS, Experiment, ExperimentError, Option, run
+from reproduce.experiments import EXPERIMENTS, Experiment, ExperimentError, Option, run
+from trueline._messages import did_you_mean
 from trueline.cli._errors import command, fail, stopped
+from trueline.cli._progress import progress
 
 
 class _Experiments(TyperGroup):
-    """Commands of which an unknown one is answered with those there are."""
+    """A group of commands that answers an unknown name with the list of experiments."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            from trueline._messages import did_you_mean
-
             hint = did_you_mean(args[0], EXPERIMENTS)
             fail(f"{args[0]!r} is not an experiment.{hint} {listing()}")
         return super().resolve_command(ctx, args)
@@ -27,10 +27,16 @@ class _Experiments(TyperGroup):
 
 app = typer.Typer(
     cls=_Experiments,
-    help="Run an experiment of the paper, or list those there are.",
+    help="Run an experiment of the paper, or list the experiments.",
     invoke_without_command=True,
     rich_markup_mode=None,
+    add_completion=False,
 )
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="python -m reproduce")
 
 
 @app.callback()
@@ -41,30 +47,29 @@ def _list(context: typer.Context) -> None:
 
 
 def listing() -> str:
-    """Every experiment with what it shows, a line each."""
+    """Return the names and summaries of the experiments, one per line."""
     lines = [f"  {name:<12}{experiment.summary}" for name, experiment in EXPERIMENTS.items()]
     return "\n".join(["The experiments are:", *lines])
 
 
 def add(name: str, experiment: Experiment) -> None:
-    """Make a command of an experiment."""
+    """Add the command of an experiment."""
     app.command(name, help=f"Show {experiment.summary}.")(command(_function(name, experiment)))
 
 
 def _function(name: str, experiment: Experiment) -> Callable[..., None]:
-    """Make a function whose signature tells typer the experiment's options."""
+    """Return a function whose signature gives typer the options of the experiment."""
 
     def function(**options: Any) -> None:
-        from trueline.cli._progress import progress
         from trueline.datasets import DatasetError
 
         try:
-            with progress(name, experiment.unit) as told:
-                text = run(name, options, told)
+            with progress(name, experiment.unit) as report:
+                text = run(name, options, report)
         except KeyboardInterrupt:
             if experiment.resumable:
-                same = "the same command, without --fresh," if options.get("fresh") else None
-                stopped(f"what is done is kept: {same or 'the same command'} goes on from there")
+                same = "the same command" + " without --fresh" * bool(options.get("fresh"))
+                stopped(f"the results so far are kept: {same} continues from there")
             raise
         except (DatasetError, ExperimentError) as error:
             fail(str(error))
@@ -85,7 +90,7 @@ def _function(name: str, experiment: Experiment) -> Callable[..., None]:
 
 
 def _flags(option: Option) -> tuple[str, ...]:
-    """The flag; named in full for a switch, or there would be a --no- beside it."""
+    """Return the flag of a switch; typer would otherwise add a ``--no-`` flag."""
     return ("--" + option.name.replace("_", "-"),) if option.kind is bool else ()
 
 

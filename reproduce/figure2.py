@@ -1,10 +1,10 @@
 """Figure 2 of the paper: calibrated classification.
 
-Two classes in the plane are told apart by a linear support vector machine. How far a point lies
-from the line, its margin, says which class is likely but not how likely. Three recalibrators learn
-that from other rows: a histogram, a sigmoid (Platt scaling) and isotonic regression. Both classes
-are Gaussian, but one in five of the points of class 1 goes by the other label, so that the truth
-is known, yet no sigmoid.
+A linear support vector machine separates two classes in the plane. The margin of a point, its
+distance from the line, says which class is likely, but is not a probability. Three recalibrators
+learn the probability from other rows: a histogram, a sigmoid (Platt scaling) and isotonic
+regression. Both classes are Gaussian and one in five points of class 1 has the wrong label, so that
+the true probability is known but is not a sigmoid.
 """
 
 from __future__ import annotations
@@ -17,18 +17,29 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from reproduce import Progress
-from reproduce.record import comma_separated, folder, made_by, markdown
-from trueline._files import whole_file, write_text
-from trueline._validation import FloatArray
-from trueline.displays import _style
+from reproduce.experiments import Progress
+from reproduce.pages import comma_separated, command_line, folder, made_by, markdown
+from reproduce.pictures import (
+    INK,
+    MUTED,
+    Look,
+    diagonal,
+    looks,
+    require_matplotlib,
+    save,
+    tidy,
+    unit_square,
+)
+from trueline._files import write_text
 from trueline.metrics import BrierDecomposition, brier_decomposition
+
+FloatArray = NDArray[np.float64]
 
 BEFORE, TRUTH = "before", "truth"
 
-#: Centre of class 1; that of class 0 lies opposite. The first feature tells more than the second.
+#: Centre of class 1; that of class 0 is opposite. The first feature is the more informative one.
 CENTRE = np.array([1.0, 0.4])
-#: Share of class 1 that goes by the label 0.
+#: Share of class 1 that has the label 0.
 MISLABELLED = 0.2
 
 _COLUMNS = ("brier", "calibration", "calibration_floor", "refinement", "within", "sharpness")
@@ -40,7 +51,7 @@ Probability = Callable[[FloatArray], FloatArray]
 
 
 class Size(NamedTuple):
-    """How much of it: rows that train, recalibrate and test, and repeats."""
+    """The size of a run: rows to train, recalibrate and test on, and repeats."""
 
     train: int
     recalibrate: int
@@ -52,7 +63,7 @@ FULL, QUICK = Size(1000, 1000, 10_000, 20), Size(1000, 1000, 2000, 3)
 
 
 class Trial(NamedTuple):
-    """One repeat: test rows, their margins, and what each method makes of features."""
+    """One repeat: test rows, their margins, and the probability by each method."""
 
     X: FloatArray
     y: NDArray[np.intp]
@@ -63,7 +74,7 @@ class Trial(NamedTuple):
 
 def run(*, quick: bool, output: Path, progress: Progress) -> str:
     """Run the experiment, write its results, return the table."""
-    _style.require_matplotlib("reproduce figure2")
+    require_matplotlib("reproduce figure2")
     size = QUICK if quick else FULL
     target = folder(output)
     trials: list[dict[str, BrierDecomposition]] = []
@@ -80,7 +91,7 @@ def run(*, quick: bool, output: Path, progress: Progress) -> str:
 
 
 def truth(X: FloatArray) -> FloatArray:
-    """P(y = 1 | x)."""
+    """Return P(y = 1 | x)."""
     return (1.0 - MISLABELLED) * expit(2.0 * X @ CENTRE)
 
 
@@ -93,7 +104,7 @@ def sample(rng: np.random.Generator, n: int) -> tuple[FloatArray, NDArray[np.int
 
 
 def trial(size: Size, seed: int) -> Trial:
-    """Train the classifier, recalibrate it in three ways, draw rows to judge it on."""
+    """Train the classifier, recalibrate it in three ways, and draw test rows."""
     from sklearn.svm import LinearSVC
 
     rng = np.random.default_rng(seed)
@@ -101,7 +112,7 @@ def trial(size: Size, seed: int) -> Trial:
     X_fit, y_fit = sample(rng, size.recalibrate)
     X, y = sample(rng, size.test)
     methods: dict[str, Probability] = {
-        # What it would mean if it were a probability on the logistic scale.
+        # The probability if the margin were its logit.
         BEFORE: lambda X: expit(model.decision_function(X)),
         "histogram": _histogram(model, X_fit, y_fit),
         "sigmoid": _of_scikit_learn(model, "sigmoid", X_fit, y_fit),
@@ -112,7 +123,7 @@ def trial(size: Size, seed: int) -> Trial:
 
 
 def _histogram(model: Any, X: FloatArray, y: NDArray[np.intp], bins: int = 10) -> Probability:
-    """Share of class 1 in bins of the margin that hold the same number of rows."""
+    """Return the share of class 1 in bins of the margin with equal numbers of rows."""
     margin = model.decision_function(X)
     inner = np.quantile(margin, np.arange(1, bins) / bins)
     bin_of = np.searchsorted(inner, margin)
@@ -121,7 +132,7 @@ def _histogram(model: Any, X: FloatArray, y: NDArray[np.intp], bins: int = 10) -
 
 
 def _of_scikit_learn(model: Any, method: str, X: FloatArray, y: NDArray[np.intp]) -> Probability:
-    """Recalibrate by scikit-learn, leaving the classifier as it is."""
+    """Recalibrate with scikit-learn, without changing the classifier."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.frozen import FrozenEstimator
 
@@ -140,7 +151,7 @@ def judge(trial: Trial) -> dict[str, BrierDecomposition]:
 def _over_repeats(
     trials: list[dict[str, BrierDecomposition]], method: str, column: str
 ) -> tuple[float, float]:
-    """Mean and standard error."""
+    """Return the mean and its standard error."""
     values = np.array([getattr(parts[method], column) for parts in trials])
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
 
@@ -186,26 +197,26 @@ def _curves_csv(trials: list[dict[str, BrierDecomposition]]) -> str:
 
 
 def _page(table: str, size: Size, quick: bool) -> str:
-    made = made_by("figure2", {"quick": quick}, ["matplotlib"])
+    made = made_by(command_line("figure2", {"quick": quick}), ["matplotlib"])
     return f"""# Figure 2: calibrated classification
 
 {made} Seeds 0 to {size.repeats - 1}.
 
 ![A linear classifier, its margins as probabilities, and the calibration curves](figure2.png)
 
-Left: test points of seed 0, {_SHOWN} of them, and the line of a linear support vector machine.
-Middle: probability of class 1 by margin. `before` reads the margin as log odds, which it is not;
-the others learned it from rows that the classifier was not trained on. Right: the calibration
-curve in ten bins, with two standard errors that the share in a bin would have if the forecast were
-true; the straight line is true.
+Left: {_SHOWN} test points of seed 0, and the line of a linear support vector machine. Middle:
+probability of class 1 by margin. `before` takes the margin for the log odds; the other methods
+learned the probability from rows that the classifier was not trained on. Right: the calibration
+curve in ten bins, with two standard errors that the share in a bin would have for a true forecast;
+the diagonal is that of a true forecast.
 
 {table}
-Means over {size.repeats} repeats and their standard errors. In each, {size.train:,} rows train the
-classifier, {size.recalibrate:,} others recalibrate it, {size.test:,} others judge it. The Brier
-score is the sum of calibration, refinement and what ten bins hide within them, exactly
-(`trueline.brier_decomposition`); lower is better. `(by chance)` is the calibration term that a true
-forecast would have on as many test rows. Sharpness is the mean of var f = f (1 - f). `truth` knows
-P(y = 1 | x), which no method can. In `brier.csv` and `curves.csv` is every repeat.
+Means over {size.repeats} repeats and their standard errors. In each repeat, {size.train:,} rows
+train the classifier, {size.recalibrate:,} others recalibrate it and {size.test:,} others test it.
+The Brier score is exactly the sum of calibration, refinement and the variation within the ten bins
+(`trueline.brier_decomposition`); lower is better. `(by chance)` is the calibration term of a true
+forecast on as many test rows. Sharpness is the mean of var f = f (1 - f). `truth` is the
+probability P(y = 1 | x). `brier.csv` and `curves.csv` have all repeats.
 """
 
 
@@ -218,22 +229,21 @@ def _draw(path: Path, trial: Trial, parts: dict[str, BrierDecomposition]) -> Non
     _draw_points(left, trial)
     _draw_margins(middle, trial)
     _draw_curves(right, parts)
-    with whole_file(path) as file:
-        figure.savefig(file, format="png", metadata={"Software": None})
+    save(figure, path)
 
 
 def _draw_points(ax: Any, trial: Trial) -> None:
     X, y = trial.X[:_SHOWN], trial.y[:_SHOWN]
-    ax.scatter(*X[y == 0].T, s=16, facecolors="none", edgecolors=_style.MUTED, label="y = 0")
-    ax.scatter(*X[y == 1].T, s=16, c=_style.ink(ax), marker="^", label="y = 1")
+    ax.scatter(*X[y == 0].T, s=16, facecolors="none", edgecolors=MUTED, label="y = 0")
+    ax.scatter(*X[y == 1].T, s=16, c=INK, marker="^", label="y = 1")
     (slope_1, slope_2), offset = trial.model.coef_[0], trial.model.intercept_[0]
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
     across = np.array([low[1], high[1]])
-    ax.plot(-(offset + slope_2 * across) / slope_1, across, color=_style.ink(ax), linewidth=1.4)
+    ax.plot(-(offset + slope_2 * across) / slope_1, across, color=INK, linewidth=1.4)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title="two classes and a line")
-    _style.label_axes(ax, "first feature", "second feature")
+    ax.set(xlabel="first feature", ylabel="second feature")
     ax.legend(loc="upper left", **_LEGEND)
-    _style.tidy(ax)
+    tidy(ax)
 
 
 def _draw_margins(ax: Any, trial: Trial) -> None:
@@ -241,35 +251,34 @@ def _draw_margins(ax: Any, trial: Trial) -> None:
     normal, offset = trial.model.coef_[0], trial.model.intercept_[0]
     low, high = np.quantile(trial.margin, [0.001, 0.999])
     grid = np.linspace(low, high, 600)
-    # Points on the normal through the origin. They also have the true probability of all points
-    # of their margin: log odds of 2 m (n . centre) / (n . n), with m the margin less the offset.
+    # Points on the normal through the origin. Their true probability is that of all points with
+    # their margin: log odds of 2 m (n . centre) / (n . n), with m the margin less the offset.
     points = np.outer((grid - offset) / (normal @ normal), normal)
-    ax.plot(grid, truth(points), color=_style.MUTED, linewidth=5.0, alpha=0.5, label="truth")
-    for name, look in _looks(ax, trial.methods).items():
+    ax.plot(grid, truth(points), color=MUTED, linewidth=5.0, alpha=0.5, label="truth")
+    for name, look in _looks(trial.methods).items():
         ax.plot(grid, trial.methods[name](points), label=name, **look.line())
     ax.set(ylim=(-0.02, 1.02), title="probability of class 1")
-    _style.label_axes(ax, "margin", "probability")
+    ax.set(xlabel="margin", ylabel="probability")
     ax.legend(loc="upper left", **_LEGEND)
-    _style.tidy(ax)
+    tidy(ax)
 
 
 def _draw_curves(ax: Any, parts: dict[str, BrierDecomposition]) -> None:
-    ax.plot([0, 1], [0, 1], color=_style.MUTED, linewidth=1.0)
-    for name, look in _looks(ax, parts).items():
+    diagonal(ax)
+    for name, look in _looks(parts).items():
         curve = parts[name]
         filled = curve.counts > 0
         p, o = curve.predicted[filled], curve.observed[filled]
         error = 2.0 * np.sqrt(p * (1.0 - p) / curve.counts[filled])  # if the forecast were true
         ax.vlines(p, o - error, o + error, color=look.color, linewidth=1.0, alpha=0.7)
-        ax.plot(p, o, label=name, **look.marked_line(_style.paper(ax)))
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), title="calibration in ten bins")
-    ax.set_aspect("equal", adjustable="box")
-    _style.label_axes(ax, "predicted probability", "observed frequency")
+        ax.plot(p, o, label=name, **look.line(), **look.markers())
+    ax.set(title="calibration in ten bins")
+    ax.set(xlabel="predicted probability", ylabel="observed frequency")
     ax.legend(loc="lower right", **_LEGEND)
-    _style.tidy(ax)
+    unit_square(ax)
 
 
-def _looks(ax: Any, names: Any) -> dict[str, _style.Look]:
-    """Looks of the methods, the same in every panel."""
+def _looks(names: Any) -> dict[str, Look]:
+    """Return the looks of the methods, the same in every panel."""
     drawn = [name for name in names if name != TRUTH]
-    return dict(zip(drawn, _style.looks(ax, len(drawn)), strict=True))
+    return dict(zip(drawn, looks(len(drawn)), strict=True))

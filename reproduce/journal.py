@@ -1,4 +1,4 @@
-"""Results written down one by one, so that a long run can go on where it was stopped."""
+"""A file of results, written one by one, so that a stopped run can be continued."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reproduce import ExperimentError
+from reproduce.experiments import ExperimentError
 from trueline._files import write_text
 
 _HEAD = "settings"
+_REMEDY = "Start again with --fresh, or name another folder with --output."
 
 
 class Journal:
-    """A file of JSON lines: what the results depend on, then a result a line.
+    """A file of JSON lines: first the settings, then one result per line.
 
     Parameters
     ----------
     path : Path
     settings : mapping
-        Text by name. Results of other settings are not mixed with these.
+        What the results depend on, text by name. Results with other settings are not mixed in.
     fresh : bool
-        Whether to begin again even if there are results.
+        Whether to discard the results that exist.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, str], *, fresh: bool = False) -> None:
@@ -30,7 +31,7 @@ class Journal:
         self.records: list[dict[str, Any]] = []
         if not fresh and path.exists() and path.stat().st_size:
             self._read(dict(settings))
-        # Written anew: a line that was cut off goes.
+        # Writing the file again removes a last line that was cut off.
         lines = [{_HEAD: dict(settings)}, *self.records]
         write_text(path, "".join(map(_line, lines)))
 
@@ -41,29 +42,23 @@ class Journal:
             file.write(_line(record))
 
     def _read(self, settings: dict[str, str]) -> None:
-        head, *records = self._lines() or [{}]
+        head, *records = list(_parsed(self._path.read_text(encoding="utf-8"))) or [{}]
         before = head.get(_HEAD)
         if not isinstance(before, dict):
             raise ExperimentError(
-                f"{self._path} is not a journal of results: its first line does not say with what "
-                f"they were made. {_WAYS}"
+                f"{self._path} is not a journal of results: its first line does not hold the "
+                f"settings. {_REMEDY}"
             )
         if before != settings:
-            names = sorted({*before, *settings})
-            told = ", ".join(
+            differences = ", ".join(
                 f"{name} {before.get(name, 'none')} rather than {settings.get(name, 'none')}"
-                for name in names
+                for name in sorted({*before, *settings})
                 if before.get(name) != settings.get(name)
             )
-            raise ExperimentError(f"the results in {self._path} were made with {told}. {_WAYS}")
+            raise ExperimentError(
+                f"the results in {self._path} were made with {differences}. {_REMEDY}"
+            )
         self.records = records
-
-    def _lines(self) -> list[dict[str, Any]]:
-        """Whole lines; the last may have been cut off."""
-        return list(_parsed(self._path.read_text(encoding="utf-8")))
-
-
-_WAYS = "Begin again with --fresh, or name another folder with --output."
 
 
 def _line(record: Mapping[str, Any]) -> str:
@@ -71,6 +66,7 @@ def _line(record: Mapping[str, Any]) -> str:
 
 
 def _parsed(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the records up to the first line that cannot be read."""
     for line in text.splitlines():
         try:
             record = json.loads(line)

@@ -1,6 +1,7 @@
-"""Sets from files: the right bytes or none."""
+"""Data sets from files with the expected checksum."""
 
 import dataclasses
+import hashlib
 import os
 import re
 
@@ -34,7 +35,7 @@ def test_there_are_eight_sets_and_info_tells_of_each():
 
 @pytest.mark.skipif(not DATA, reason="TRUELINE_DATA is not set")
 @pytest.mark.parametrize("known", datasets.info(), ids=datasets.names())
-def test_the_eight_files_are_the_ones_we_know(known):
+def test_the_eight_files(known):
     data = datasets.load(known.name)
     assert data.X.shape == (known.rows, known.features)
     assert data.y.shape == (known.rows,)
@@ -67,7 +68,8 @@ def test_a_file_with_another_sum_is_refused(folder, offline):
     with pytest.raises(datasets.DatasetError) as caught:
         datasets.load("tiny")
     message = str(caught.value)
-    assert message.startswith(f"{file} is not the file of the set 'tiny': expected another SHA-256")
+    assert message.startswith(f"{file} is not the file of the data set 'tiny': ")
+    assert "expected another SHA-256" in message
     assert "Copy the file again, byte for byte, or unset TRUELINE_DATA" in message
     assert not offline  # nor is another looked for behind the user's back
 
@@ -83,6 +85,20 @@ def test_changed_line_ends_are_named(folder):
     [("kinematic", " Did you mean 'kinematics'?"), ("MPG", " Did you mean 'mpg'?"), ("zzz", "")],
 )
 def test_a_misspelt_name_gets_a_hint(name, hint):
-    with pytest.raises(ValueError, match=f"{name!r} is not a set; expected one of mpg, ") as caught:
+    with pytest.raises(
+        ValueError, match=f"{name!r} is not a data set; expected one of mpg, "
+    ) as caught:
         datasets.load(name)
     assert str(caught.value).endswith(f"bank, wine.{hint}")
+
+
+def test_a_data_file_is_read_and_checked(folder):
+    file = folder / "mine.bin"
+    file.write_bytes(b"content")
+    known = hashlib.sha256(b"content").hexdigest()
+    options = {"source": "ours", "remedy": "Ask us"}
+    assert datasets.read_data_file("mine.bin", known, **options) == b"content"
+    with pytest.raises(datasets.DatasetError, match=r"is not the expected file.*byte\. Ask us\."):
+        datasets.read_data_file("mine.bin", "0" * 64, **options)
+    with pytest.raises(datasets.DatasetError, match=r"no file .*other.*are ours.*Ask us\."):
+        datasets.read_data_file("other", known, **options)

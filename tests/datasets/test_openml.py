@@ -132,19 +132,19 @@ def test_another_set_under_that_number_is_refused(serve, cache, served, wrong):
     serve(served)
     with pytest.raises(datasets.DatasetError, match=wrong) as caught:
         datasets.load("tiny")
-    assert "what OpenML has as tiny-1 (https://www.openml.org/d/7)" in str(caught.value)
+    assert "the data set tiny-1 of OpenML (https://www.openml.org/d/7)" in str(caught.value)
     assert "Set TRUELINE_DATA to a folder that holds uci/tiny.csv" in str(caught.value)
     assert not cache.exists()
 
 
-def test_a_set_that_is_nowhere_can_be_mended_in_three_ways(tiny, cache):
+def test_the_message_about_a_missing_set_names_three_remedies(tiny, cache):
     with pytest.raises(datasets.DatasetError) as caught:
         datasets.load("tiny")
     message = str(caught.value)
     assert "TRUELINE_DATA is not set" in message
     assert "URLError: <urlopen error no way out>" in message
     assert "(1) set TRUELINE_DATA to a folder that holds uci/tiny.csv" in message
-    assert f"copy the file that it keeps to {cache}" in message
+    assert f"copy the file in its cache to {cache}" in message
     assert "(3) connect this machine to the internet" in message
     assert isinstance(caught.value.__cause__, URLError)
 
@@ -164,7 +164,7 @@ def test_a_spoilt_cache_is_named(tiny, cache, offline, spoilt):
     cache.parent.mkdir(parents=True)
     cache.write_bytes(spoilt)
     with pytest.raises(
-        datasets.DatasetError, match="in the cache, is not the set 'tiny'"
+        datasets.DatasetError, match="in the cache, is not the data set 'tiny'"
     ) as caught:
         datasets.load("tiny")
     assert str(caught.value).startswith(str(cache))

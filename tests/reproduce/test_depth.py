@@ -1,30 +1,30 @@
-"""The depth experiment: what the network is shown, runs that go on, and what is written down."""
+"""The depth experiment: held-out images, resumed runs, and the files that are written."""
 
 import csv
 import io
 import json
 import os
-import re
 
 import numpy as np
 import pytest
 
 import trueline as tl
-from reproduce import ExperimentError, depth, depth_network, depth_plots
-from reproduce.depth_data import DepthImages
-from reproduce.depth_images import LEVELS, judge
-from reproduce.depth_network import (
+from reproduce.depth import experiment as depth, network as depth_network, pictures
+from reproduce.depth.data import DepthImages
+from reproduce.depth.network import (
     FORECASTS,
     LONGEST,
     MOMENTS,
-    SEED,
     Epochs,
     Size,
     Work,
     held_out,
 )
-from reproduce.depth_page import HOLDS, Findings, csv_of, page, table
-from reproduce.depth_plots import Shown, draw_calibration, draw_images, typical
+from reproduce.depth.page import chance_table, csv_of, table
+from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
+from reproduce.depth.results import Results
+from reproduce.depth.scores import LEVELS, judge
+from reproduce.experiments import ExperimentError
 from trueline.clusters import Batch, fit_batches
 
 pytest.importorskip("torch")
@@ -111,12 +111,12 @@ def test_a_run_and_the_same_again(small, tmp_path):
     there = sorted(path.name for path in tmp_path.iterdir())
     assert there == sorted([*FILES, MOMENTS, "runs.jsonl"])
     before = {name: (tmp_path / name).read_bytes() for name in (*FILES, "runs.jsonl")}
-    assert "160 of 160 images were forecast already; --fresh begins again." in run(tmp_path)
+    assert "160 of 160 images were forecast already; --fresh starts again." in run(tmp_path)
     for name, content in before.items():
         assert (tmp_path / name).read_bytes() == content, name
 
 
-def test_a_run_that_was_stopped_goes_on(small, tmp_path):
+def test_a_stopped_run_continues(small, tmp_path):
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     run(whole)
 
@@ -137,7 +137,7 @@ def test_a_run_that_was_stopped_goes_on(small, tmp_path):
     assert (stopped / "images.png").read_bytes() == (whole / "images.png").read_bytes()
 
 
-def test_a_damaged_file_of_forecasts_is_made_anew(small, tmp_path):
+def test_a_damaged_file_of_forecasts_is_made_again(small, tmp_path):
     run(tmp_path)
     file = tmp_path / MOMENTS / "test-0002.npy"
     content, numbers = file.read_bytes(), (tmp_path / "depth.csv").read_bytes()
@@ -147,7 +147,7 @@ def test_a_damaged_file_of_forecasts_is_made_anew(small, tmp_path):
     assert (tmp_path / "depth.csv").read_bytes() == numbers
 
 
-def test_forecasts_of_another_network_are_made_anew(small, tmp_path):
+def test_forecasts_of_another_network_are_made_again(small, tmp_path):
     run(tmp_path)
     lines = (tmp_path / "runs.jsonl").read_text()
     known = journal(tmp_path)[1]["weights"]
@@ -155,11 +155,11 @@ def test_forecasts_of_another_network_are_made_anew(small, tmp_path):
     assert "were forecast already" not in run(tmp_path)
 
 
-def test_fresh_begins_again(small, tmp_path):
+def test_fresh_starts_again(small, tmp_path):
     run(tmp_path)
     (tmp_path / MOMENTS / "mine.npy").write_bytes(b"not ours")
     (tmp_path / "network.safetensors").write_bytes(b"damaged")
-    with pytest.raises(ExperimentError, match=r"not a checkpoint.*Or begin again with --fresh"):
+    with pytest.raises(ExperimentError, match=r"not a checkpoint.*Or start again with --fresh"):
         run(tmp_path)
     assert "were forecast already" not in run(tmp_path, fresh=True)
     assert (tmp_path / MOMENTS / "mine.npy").exists()
@@ -173,73 +173,60 @@ def test_other_settings_are_not_mixed_in(small, tmp_path):
         run(tmp_path, epochs=0)
 
 
-def test_progress_leaves_out_what_was_there(monkeypatch):
+def test_progress_leaves_out_earlier_work(monkeypatch):
     monkeypatch.setattr(depth_network, "_TRAINING", 4.0)
-    told = []
-    work = Work(lambda done, share: told.append((done, share)), 100.0)
+    reports = []
+    work = Work(lambda done, share: reports.append((done, share)), 100.0)
     epoch = Epochs(work, 5, begun=True)
     epoch(2, 4, 0)  # where it goes on from
-    assert not told
+    assert not reports
     epoch(3, 4, 0)
     epoch.finish(4)
     epoch.finish(4)
-    assert told == [(5, pytest.approx(20 / 60)), (10, pytest.approx(40 / 60))]
+    assert reports == [(5, pytest.approx(20 / 60)), (10, pytest.approx(40 / 60))]
     work.skip(10.0)
     work.did(10, 10.0)
-    assert told[-1] == (20, 1.0)
+    assert reports[-1] == (20, 1.0)
 
 
-def test_training_that_begins_tells_of_its_first_epoch(monkeypatch):
+def test_new_training_reports_its_first_epoch(monkeypatch):
     monkeypatch.setattr(depth_network, "_TRAINING", 4.0)
-    told = []
-    work = Work(lambda done, share: told.append((done, share)), 80.0)
+    reports = []
+    work = Work(lambda done, share: reports.append((done, share)), 80.0)
     Epochs(work, 5, begun=False)(1, 4, 0)
-    assert told == [(5, 0.25)]
+    assert reports == [(5, 0.25)]
 
 
-# ---- what is written down --------------------------------------------------------------
-
-
-def findings(spread=1.0, shift=0.0, forecast_seconds=120.0):
-    """Forecasts four times too sure; new images may be off by more, or elsewhere."""
-
-    def batch(n, seed, spread, shift):
-        rng = np.random.default_rng(seed)
-        mean = rng.uniform(2.0, 5.0, (n, 6, 8))
-        off = 0.4 * rng.normal(size=(n, 1, 1)) + 0.3 * rng.normal(size=mean.shape)
-        return Batch(mean + spread * off + shift, mean, np.full(mean.shape, 0.125))
-
-    sets = {
-        "training": batch(60, 0, 0.8, 0.0),
-        "held": batch(40, 1, 1.0, 0.0),
-        "test": batch(50, 2, spread, shift),
-    }
-    maps = {"before": None} | {n: fit_batches([sets[n]]) for n in ("training", "held")}
-    return Findings(
-        judge([sets["test"]], maps),
-        {name: judge([sets[name]], {name: maps[name]})[name] for name in ("training", "held")},
-        {name: np.arange(len(part.y)) // 2 for name, part in sets.items()},
-        forecast_seconds,
-        2.0,
-    )
+# ---- results ---------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def found():
-    return findings()
+    """Results of forecasts that are four times too sure."""
 
+    def batch(n, seed, spread):
+        rng = np.random.default_rng(seed)
+        mean = rng.uniform(2.0, 5.0, (n, 6, 8))
+        off = 0.4 * rng.normal(size=(n, 1, 1)) + 0.3 * rng.normal(size=mean.shape)
+        return Batch(mean + spread * off, mean, np.full(mean.shape, 0.125))
 
-def words(text):
-    return " ".join(text.split())
+    sets = {"training": batch(60, 0, 0.8), "held": batch(40, 1, 1.0), "test": batch(50, 2, 1.0)}
+    maps = {"before": None} | {n: fit_batches([sets[n]]) for n in ("training", "held")}
+    return Results(
+        judge([sets["test"]], maps),
+        {name: judge([sets[name]], {name: maps[name]})[name] for name in ("training", "held")},
+        {name: np.arange(len(part.y)) // 2 for name, part in sets.items()},
+    )
 
 
 def both(found):
-    """The same findings for both forecasts."""
+    """The same results for both forecasts."""
     return dict.fromkeys(FORECASTS, found)
 
 
-def test_the_table_has_a_line_a_forecast_and_variant(found):
-    lines = table(both(found)).splitlines()
+def test_tables_have_one_line_per_forecast_and_variant(found):
+    assert len(chance_table(both(found.numbers)).splitlines()) == 8
+    lines = table(both(found.numbers)).splitlines()
     assert [line.split("|")[1].strip() for line in lines[2:]] == [
         f"{forecast}, {variant}"
         for forecast in ("dropout and noise", "dropout alone")
@@ -276,35 +263,6 @@ def test_floors_count_the_images_of_the_map(found):
     assert found.numbers["before"]["calibration_floor"] == found.test["before"].floor()
 
 
-def test_the_page_says_what_was_found(found):
-    text = words(page(both(found), TINY, "Made by us."))
-    before, held = found.numbers["before"], found.numbers["held"]
-    factor = before["calibration_error"] / held["calibration_error"]
-    assert f"{factor:.2f} times lower: at least the paper's 2.28 times" in text
-    assert "30 times less" in text
-    assert "floor = sum over levels j of Var_i(f_ij) / (number of images)" in text
-    runs = f"(25 in the test images) the floor is {held['floor_by_runs']:.2e}"
-    assert runs in text
-    assert HOLDS[0] <= held["coverage"] <= HOLDS[1]
-    assert "within 87 to 93%" in text
-    assert "numbers mean nothing" not in text
-    assert "only every 12th image" in words(
-        page(both(found), TINY._replace(every=12), "Made by us.")
-    )
-
-
-def test_the_page_does_not_hide_what_failed():
-    """Test images that are further and more spread than those of the maps."""
-    bad = findings(spread=3.0, shift=1.0, forecast_seconds=1.0)
-    text = words(page(both(bad), TINY, "Made by us."))
-    assert "less than the paper's 2.28 times" in text
-    held = re.search(r"Recalibrated on held-out images.*?wide on average", text)
-    assert held
-    assert "outside 87 to 93%" in held.group()
-    assert " s, 4.0 times as much." in text
-    assert bad.outside["held"] > 0
-
-
 def test_pictures(found, tmp_path):
     draw_calibration(tmp_path / "a.png", both(found))
     draw_calibration(tmp_path / "b.png", both(found))
@@ -331,16 +289,15 @@ def test_images_are_chosen_by_the_order_of_their_errors(found):
     places = typical(judged)
     rmse = np.sqrt(judged.sums["squared_error"] / judged.n)
     ranks = [int((rmse < rmse[place]).sum()) for place in places]
-    assert ranks == [round(q * 49) for q in depth_plots._SHOWN]
+    assert ranks == [round(q * 49) for q in pictures._SHOWN]
 
 
 @needs_data
-def test_a_quick_run(trueline, folder):
-    run_ = trueline("reproduce", "depth", "--quick", "--output", "here")
+def test_a_quick_run(command, folder):
+    run_ = command("depth", "--quick", "--output", "here")
     assert run_.code == 0
     page_ = (folder / "here" / "depth.md").read_text()
-    assert "`trueline reproduce depth --quick`" in page_
-    assert f"Seed {SEED}." in page_
-    again = trueline("reproduce", "depth", "--quick", "--output", "here")
+    assert '`make reproduce ARGS="depth --quick"`' in page_
+    again = command("depth", "--quick", "--output", "here")
     assert "122 of 122 images were forecast already" in again.out
     assert (folder / "here" / "depth.md").read_text() == page_

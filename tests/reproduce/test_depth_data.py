@@ -1,4 +1,4 @@
-"""Images with depth: the right bytes or none, and Make3D from small files in its format."""
+"""The loaders of images with depth: NYU Depth v2, and Make3D from small files in its format."""
 
 import builtins
 import dataclasses
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from reproduce import depth_data
+from reproduce.depth import data as depth_data
 from trueline import datasets
 
 DATA = os.environ.get("TRUELINE_DATA")
@@ -36,7 +36,7 @@ def packed(n, seed, **changes):
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """Small files in place of those we know; call it to put other bytes there."""
+    """Small files in place of the real ones; the function writes other bytes."""
     (tmp_path / "nyuv2").mkdir()
     monkeypatch.setenv("TRUELINE_DATA", str(tmp_path))
 
@@ -54,7 +54,7 @@ def folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(not DATA, reason="TRUELINE_DATA is not set")
-def test_the_files_are_the_ones_we_know():
+def test_the_files_of_the_experiment():
     data = depth_data.load_depth("nyuv2")
     assert repr(data) == (
         "DepthImages('nyuv2', 1449 images of 72 x 96: 795 train, 654 test; 100.0% of pixels valid)"
@@ -115,8 +115,8 @@ def test_a_truncated_file_is_refused(folder, tmp_path):
     file.write_bytes(file.read_bytes()[:-100])
     with pytest.raises(datasets.DatasetError, match="expected another SHA-256") as caught:
         depth_data.load_depth()
-    assert str(caught.value).startswith(f"{file} is not the file of NYU Depth v2, test")
-    assert str(caught.value).endswith("Copy the file again, byte for byte.")
+    assert str(caught.value).startswith(f"{file} is not the expected file")
+    assert "Copy the file again, byte for byte." in str(caught.value)
 
 
 def test_absent_files_are_said_to_be_so(folder, tmp_path, monkeypatch):
@@ -253,7 +253,7 @@ def test_what_has_no_counterpart_is_refused(make3d, lost, expected):
 
 def test_two_files_of_one_name_are_refused(make3d):
     put_image(make3d / "Train400Img" / "img-a-1.jpg", (0, 0, 0))
-    with pytest.raises(datasets.DatasetError, match="have one name"):
+    with pytest.raises(datasets.DatasetError, match="have the same name"):
         depth_data.read_make3d(make3d)
 
 

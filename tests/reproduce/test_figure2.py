@@ -7,20 +7,19 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from reproduce import figure2
-from trueline import experiments
+from reproduce import experiments, figure2
 
 FILES = ["brier.csv", "curves.csv", "figure2.md", "figure2.png"]
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """The quick version, what it printed, and the progress it told."""
+    """The quick version, what it printed, and the progress that it reported."""
     folder = tmp_path_factory.mktemp("results") / "deep" / "figure2"
-    told = []
+    reports = []
     options = {"quick": True, "output": folder}
-    text = experiments.run("figure2", options, lambda rows, share: told.append((rows, share)))
-    return folder, text, told
+    text = experiments.run("figure2", options, lambda rows, share: reports.append((rows, share)))
+    return folder, text, reports
 
 
 def rows(path):
@@ -32,7 +31,7 @@ def test_it_writes_a_page_two_tables_and_a_picture(done):
     folder, text, _ = done
     assert sorted(file.name for file in folder.iterdir()) == FILES
     page = (folder / "figure2.md").read_text(encoding="utf-8")
-    assert "Made by `trueline reproduce figure2 --quick` with Python " in page
+    assert 'Made by `make reproduce ARGS="figure2 --quick"` with Python ' in page
     assert f"trueline {tl.__version__}" in page
     assert "Seeds 0 to 2." in page
     assert text.partition("\nThe figure")[0] in page
@@ -71,9 +70,9 @@ def test_the_table_is_the_mean_of_the_repeats(done):
 
 
 def test_progress_ends_at_the_end(done):
-    told = done[2]
-    assert told[-1] == (3 * 4000, 1.0)
-    assert told == sorted(told)
+    reports = done[2]
+    assert reports[-1] == (3 * 4000, 1.0)
+    assert reports == sorted(reports)
 
 
 def test_a_second_run_writes_the_same(done, tmp_path):

@@ -1,10 +1,10 @@
-"""Results that are kept as they come."""
+"""The journal of results."""
 
 import json
 
 import pytest
 
-from reproduce import ExperimentError
+from reproduce.experiments import ExperimentError
 from reproduce.journal import Journal
 
 SETTINGS = {"numpy": "2.0", "model": "a network"}
@@ -45,7 +45,7 @@ def test_results_of_other_settings_are_not_mixed_in(path):
         Journal(path, {"numpy": "2.1", "torch": "2.4", "model": "a network"})
     assert str(caught.value) == (
         f"the results in {path} were made with numpy 2.0 rather than 2.1, torch none rather than "
-        f"2.4. Begin again with --fresh, or name another folder with --output."
+        f"2.4. Start again with --fresh, or name another folder with --output."
     )
     assert path.read_bytes() == before
 

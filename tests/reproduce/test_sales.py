@@ -1,4 +1,4 @@
-"""The experiments with daily sales: what they may know, and what comes out of a short run."""
+"""The experiments with daily sales: no forecast looks ahead, and quick runs work."""
 
 import json
 import os
@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from reproduce import ExperimentError, inventory, sales, sales_run
-from reproduce.sales import FIRST, LAST, Ahead, Networks, Rolled, Series, Size
-from reproduce.sales_data import Sales
+from reproduce.experiments import ExperimentError
+from reproduce.inventory import experiment as inventory
+from reproduce.sales import networks as sales, stores as sales_run
+from reproduce.sales.data import Sales
+from reproduce.sales.networks import FIRST, LAST, Ahead, Networks, Rolled, Series, Size
+from reproduce.sales.weeks import Weeks, weekly_totals
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("TRUELINE_DATA"), reason="TRUELINE_DATA is not set"
@@ -49,8 +52,8 @@ def store(monkeypatch):
     """Return a function that makes the series of a store."""
 
     def make(change_from=None):
-        sales = Sales(frame(change_from), 1503844, (44,))
-        monkeypatch.setattr(sales, "load_sales", lambda store: sales)
+        data = Sales(frame(change_from), 1503844, (44,))
+        monkeypatch.setattr(sales, "load_sales", lambda store: data)
         return Series.of(44)
 
     return make
@@ -213,19 +216,40 @@ def test_results_of_another_experiment_are_not_mixed_in(tmp_path):
         ("inventory", ["inventory.csv", "inventory.md", "inventory.png", "runs.jsonl"]),
     ],
 )
-def test_a_quick_run(trueline, folder, name, files):
-    arguments = ("reproduce", name, "--quick", "--stores", "44", "--jobs", "1")
-    run = trueline(*arguments, "--output", "here")
+def test_a_quick_run(command, folder, name, files):
+    arguments = (name, "--quick", "--stores", "44", "--jobs", "1")
+    run = command(*arguments, "--output", "here")
     assert run.code == 0
     there = sorted(path.name for path in (folder / "here").iterdir())
     assert there == sorted(files + (["store44.png"] if name == "forecast" else []))
     page = (folder / "here" / f"{name}.md").read_text()
-    assert f"`trueline reproduce {name} --stores 44 --quick`" in page
+    assert f'`make reproduce ARGS="{name} --stores 44 --quick"`' in page
 
-    again = trueline(*arguments, "--output", "here")
+    again = command(*arguments, "--output", "here")
     total = 1 if name == "forecast" else 2
-    assert f"{total} of {total} fits were there already" in again.out
+    assert f"{total} of {total} fits existed already" in again.out
     assert (folder / "here" / f"{name}.md").read_text() == page
     journal = (folder / "here" / "runs.jsonl").read_text().splitlines()
     assert len(journal) == 1 + total
     assert json.loads(journal[1])["store"] == 44
+
+
+def test_weeks_begin_with_the_period_and_leave_out_its_first_day():
+    dates = np.arange(FIRST, FIRST + 18)
+    weeks = Weeks.of(dates, FIRST)
+    assert weeks.starts.astype(str).tolist() == ["2016-06-01", "2016-06-08"]
+    assert weeks.days.tolist() == [6, 7]  # without 1 June, and no week of four days
+    assert weeks.means(np.arange(18.0), 2) == [3.5, 10.0]
+    some = Weeks.of(np.delete(dates, [8, 9, 10]), FIRST)
+    assert some.days.tolist() == [6]
+    assert weekly_totals(np.arange(10.0)).tolist() == [21.0, 24.0]
+
+
+def test_a_simulation_is_summarised_without_the_first_day(store):
+    days = inventory.Days(store(), Size(1, 60, 8, 30))
+    found = days.simulated(inventory.SeasonalNaive(days.before(7)))
+    assert set(found) == {"reward", "sold", "lost", "spoiled", "came", "weekly"}
+    assert len(found["weekly"]) == 5
+    assert sum(found["weekly"]) == pytest.approx(found["reward"], abs=0.05)
+    demand = days.demand[1:].round().sum()
+    assert found["sold"] + found["lost"] == pytest.approx(demand, abs=30)

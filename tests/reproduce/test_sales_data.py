@@ -1,4 +1,4 @@
-"""The sales of the paper's item: the right bytes or none."""
+"""The loader of the sales of the paper's item."""
 
 import dataclasses
 import hashlib
@@ -8,21 +8,21 @@ import re
 import numpy as np
 import pytest
 
-from reproduce import sales_data
+from reproduce.sales import data as sales_data
 from trueline import datasets
 from trueline.series import windows
 
 DATA = os.environ.get("TRUELINE_DATA")
 CSV = b"""date,store,item,family,perishable,unit_sales,onpromotion,id
-2016-06-01,44,1503844,PRODUCE,1,966.149,0,1
-2016-06-02,44,1503844,PRODUCE,1,663.405,1,2
+2016-06-01,44,1503844,PRODUCE,1,100.125,0,1
+2016-06-02,44,1503844,PRODUCE,1,200.25,1,2
 2016-06-01,51,1503844,PRODUCE,1,75.0,0,3
 """
 
 
 @pytest.fixture
 def file(monkeypatch, tmp_path):
-    """A small file in place of the one we know."""
+    """A small file in place of the real one."""
     file = tmp_path / "favorita" / "item1503844_stores44_51.csv"
     file.parent.mkdir()
     file.write_bytes(CSV)
@@ -32,7 +32,7 @@ def file(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(not DATA, reason="TRUELINE_DATA is not set")
-def test_the_file_is_the_one_we_know():
+def test_the_file_of_the_experiments():
     sales = sales_data.load_sales()
     assert repr(sales) == (
         "Sales(item 1503844, stores 44, 51, 2031 rows from 2014-01-02 to 2017-08-15)"
@@ -60,7 +60,7 @@ def test_a_file_is_read(file):
     assert list(sales.frame) == ["date", "store", "value", "onpromotion"]
     assert sales.frame["date"].astype(str).tolist() == ["2016-06-01", "2016-06-02", "2016-06-01"]
     np.testing.assert_array_equal(sales.frame["store"], [44, 44, 51])
-    np.testing.assert_array_equal(sales.frame["value"], [966.149, 663.405, 75.0])
+    np.testing.assert_array_equal(sales.frame["value"], [100.125, 200.25, 75.0])
     np.testing.assert_array_equal(sales.frame["onpromotion"], [0.0, 1.0, 0.0])
     with pytest.raises(dataclasses.FrozenInstanceError):
         sales.item = 1
@@ -92,7 +92,7 @@ def test_another_file_is_refused(file):
     with pytest.raises(datasets.DatasetError) as caught:
         sales_data.load_sales()
     message = str(caught.value)
-    assert message.startswith(f"{file} is not the file of sales that we know: expected another SHA")
+    assert message.startswith(f"{file} is not the expected file: expected another SHA")
     assert "Copy the file again, byte for byte." in message
     assert "trueline.series.windows" in message
     file.write_bytes(CSV.replace(b"\n", b"\r\n"))
@@ -100,7 +100,7 @@ def test_another_file_is_refused(file):
         sales_data.load_sales()
 
 
-def test_where_it_is_absent_it_says_where_to_get_it(file, monkeypatch):
+def test_a_missing_file_is_reported_with_its_source(file, monkeypatch):
     file.unlink()
     with pytest.raises(
         datasets.DatasetError, match=re.escape(f"there is no file {file}")

@@ -1,4 +1,4 @@
-"""The run behind Table 1: what is measured, what is kept, and what is refused."""
+"""The run of Table 1: measures, resumed runs, and refused options."""
 
 import os
 
@@ -9,8 +9,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
-from reproduce import ExperimentError, measured as measuring, shared_fits, table1
-from reproduce.paper import perfect_errors
+from reproduce.cells import judge
+from reproduce.experiments import ExperimentError
+from reproduce.journal import Journal
+from reproduce.table1 import experiment as table1, shared_fits
+from reproduce.table1.paper import perfect_errors
 from trueline.models import DropoutRegressor
 
 needs_data = pytest.mark.skipif(
@@ -29,7 +32,7 @@ FILES = [
 
 
 def result(dataset, model, split):
-    """What a fit might give, different for each."""
+    """A made-up result, different for each fit."""
     rng = np.random.default_rng([len(dataset), len(model), split])
     numbers = ("mape", "calibration_error", "sharpness", "crps", "coverage", "width")
     return {
@@ -50,7 +53,7 @@ def result(dataset, model, split):
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Fit nothing; return what would have been."""
+    """Replace the fits by made-up results; return the tasks."""
     tasks = []
 
     def measure(task):
@@ -68,7 +71,7 @@ def run(output, **options):
     return table1.run(**{**values, **options}, output=output)
 
 
-def test_a_run_that_was_stopped_goes_on_and_ends_the_same(measured, monkeypatch, tmp_path):
+def test_a_stopped_run_continues_and_ends_the_same(measured, monkeypatch, tmp_path):
     run(tmp_path / "whole")
     assert len(measured) == 2 * 4 * 2
     assert sorted(p.name for p in (tmp_path / "whole").iterdir()) == FILES
@@ -92,13 +95,13 @@ def test_a_run_that_was_stopped_goes_on_and_ends_the_same(measured, monkeypatch,
     assert len(measured) == len(before) + 13
     assert len(set(measured[16:])) == 16
     assert shares[-1] == (13, pytest.approx(1.0))
-    assert text.endswith(f"The whole table, every split and the pictures are in {tmp_path}/parts.")
+    assert text.endswith(f"The whole table, all splits and the pictures are in {tmp_path}/parts.")
     for name in ("table1.csv", "table1.md", "dropout.png"):
         whole = (tmp_path / "whole" / name).read_bytes()
         assert (tmp_path / "parts" / name).read_bytes() == whole
 
 
-def test_more_is_added_to_what_is_there_and_fresh_begins_again(measured, tmp_path):
+def test_runs_add_results_and_fresh_discards_them(measured, tmp_path):
     run(tmp_path, datasets=["cpu"], models=["dropout"])
     assert set(measured) == {("cpu", "dropout", 0), ("cpu", "dropout", 1)}
     run(tmp_path, datasets=["cpu"], models=["dropout"], splits=3)
@@ -108,15 +111,15 @@ def test_more_is_added_to_what_is_there_and_fresh_begins_again(measured, tmp_pat
     run(tmp_path, datasets=["cpu"], models=["dropout"], splits=1, fresh=True)
     assert measured[3:] == [("cpu", "dropout", 0)]
     made = (tmp_path / "table1.md").read_text().splitlines()[2]
-    command = "`trueline reproduce table1 --datasets cpu --models dropout --splits 1`"
+    command = '`make reproduce ARGS="table1 --datasets cpu --models dropout --splits 1"`'
     assert made.startswith(f"Made by {command} with Python ")
 
 
-def test_a_run_of_less_leaves_the_table_as_large_as_it_was(measured, tmp_path):
+def test_a_smaller_run_keeps_the_whole_table(measured, tmp_path):
     run(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     text = run(tmp_path, datasets=["cpu"], models=["dropout"], splits=1)
-    assert "1 of 1 fits were there already; --fresh makes them anew." in text
+    assert "1 of 1 fits existed already; --fresh repeats them." in text
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -126,14 +129,14 @@ def test_the_longest_fits_come_first(measured, tmp_path):
     assert measured[-1] == ("cpu", "bayesian-ridge", 0)
 
 
-def test_quick_is_less_of_the_same(measured, tmp_path, monkeypatch):
+def test_a_quick_run_has_three_sets_and_one_split(measured, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(None, datasets=None, splits=None, quick=True)
     assert set(measured) == {(d, m, 0) for d in ("mpg", "auto", "cpu") for m in table1.MODELS}
     assert (tmp_path / "results" / "table1-quick" / "table1.md").is_file()
 
 
-def test_all_of_it_is_eight_sets_four_models_five_splits(measured, tmp_path, monkeypatch):
+def test_the_full_run_has_eight_sets_four_models_five_splits(measured, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(None, datasets=None, splits=None)
     assert len(set(measured)) == 8 * 4 * 5
@@ -161,9 +164,7 @@ def test_all_of_it_is_eight_sets_four_models_five_splits(measured, tmp_path, mon
         ({"jobs": -1}, "--jobs is -1; expected 1 or more."),
     ],
 )
-def test_what_cannot_be_run_is_refused_before_anything_is_written(
-    measured, tmp_path, options, message
-):
+def test_bad_options_are_refused_before_anything_is_written(measured, tmp_path, options, message):
     with pytest.raises(ExperimentError) as caught:
         run(tmp_path / "results", **options)
     assert str(caught.value) == message
@@ -171,32 +172,35 @@ def test_what_cannot_be_run_is_refused_before_anything_is_written(
     assert not (tmp_path / "results").exists()
 
 
-def test_ctrl_c_says_that_what_is_done_is_kept(trueline, monkeypatch):
+def test_ctrl_c_says_that_results_are_kept(command, monkeypatch):
     def stop(**options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(table1, "run", stop)
-    assert trueline("reproduce", "table1") == (
+    assert command("table1") == (
         130,
         "",
-        "stopped; what is done is kept: the same command goes on from there.\n",
+        "stopped; the results so far are kept: the same command continues from there.\n",
     )
-    assert trueline("reproduce", "table1", "--fresh") == (
+    assert command("table1", "--fresh") == (
         130,
         "",
-        "stopped; what is done is kept: the same command, without --fresh, goes on from there.\n",
+        (
+            "stopped; the results so far are kept: the same command without --fresh continues "
+            "from there.\n"
+        ),
     )
 
 
 def test_rows_whose_outcome_is_zero_have_no_percentage_error():
     y = np.array([0.0, 1.0, 2.0])
-    found = measuring.judge(y, tl.Normal([5.0, 2.0, 1.0], 1.0), None)
+    found = judge(y, tl.Normal([5.0, 2.0, 1.0], 1.0), None)
     assert found["mape"] == pytest.approx((1.0 + 0.5) / 2)
     assert found["calibration_floor"] == pytest.approx(0.55)
 
 
 @needs_data
-def test_what_is_measured_is_what_a_user_would_measure():
+def test_measures_are_those_of_the_public_functions():
     found = table1.measure(table1.Task("cpu", "bayesian-ridge", 3))
     data = tl.datasets.load("cpu")
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.25, random_state=3)
@@ -245,13 +249,13 @@ def test_fits_are_shared_and_the_same(model, monkeypatch):
 
 
 @needs_data
-def test_the_quick_table(trueline, folder):
+def test_the_quick_table(command, folder):
     """Real fits: after cross-fitting no cell is off by more than chance explains."""
-    done = trueline("reproduce", "table1", "--quick", "--jobs", "1", "--output", "here")
+    done = command("table1", "--quick", "--datasets", "cpu", "--jobs", "1", "--output", "here")
     assert done.code == 0
     assert sorted(p.name for p in (folder / "here").iterdir()) == FILES
-    journal = table1.Journal(folder / "here" / "splits.jsonl", table1.settings())
-    assert len(journal.records) == 12
+    journal = Journal(folder / "here" / "splits.jsonl", table1.settings())
+    assert len(journal.records) == 4
     for record in journal.records:
         errors = perfect_errors(record["n_test"], record["n_train"], 1)
         crossfit = record["variants"]["crossfit"]["calibration_error"]

@@ -1,4 +1,4 @@
-"""Find a set, check that it is the one we know, read it."""
+"""Find a data set, check that it is the expected one, and read it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOLDER = "TRUELINE_DATA"
 
 
 class DatasetError(RuntimeError):
-    """A set that is not there, or is not the one we know.
+    """A data set is missing or is not the expected one.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class DatasetError(RuntimeError):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A set that `load` returned.
+    """The result of `load`.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Dataset:
     y : ndarray, (n,)
         Targets, float64.
     feature_names : tuple of str
-        As the source has them.
+        The names in the source.
     target_name : str
 
     Examples
@@ -65,13 +65,13 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """Load one of the eight sets of Table 1.
+    """Load one of the eight data sets of Table 1.
 
-    It is looked for in three places: as ``uci/<name>.csv`` in the folder that the environment
-    variable ``TRUELINE_DATA`` names; in the cache, the folder ``trueline`` in scikit-learn's
-    data home; and on OpenML, from where it goes into the cache. Wherever it comes from, it must
-    be the set we know: a file by its SHA-256, what OpenML sends and the cache by that of the
-    values.
+    Three places are searched: the file ``uci/<name>.csv`` in the folder that the environment
+    variable ``TRUELINE_DATA`` names; the cache, which is the folder ``trueline`` in
+    scikit-learn's data home; and OpenML, whose answer is stored in the cache. Checksums ensure
+    that all three give the same data: the SHA-256 of the file in the first case, that of the
+    values in the others.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ def load(name: str) -> Dataset:
     Returns
     -------
     Dataset
-        Rows in the order of the source, nothing standardised.
+        Rows are in the order of the source, and values are not standardised.
 
     Raises
     ------
     DatasetError
-        If the set is in none of these places, or is not the one we know.
+        If the data set is in none of these places, or has another checksum.
 
     Examples
     --------
@@ -112,19 +112,62 @@ def _known(name: str) -> Info:
     from trueline._messages import did_you_mean
 
     hint = did_you_mean(name, SETS) if isinstance(name, str) else ""
-    raise ValueError(f"{name!r} is not a set; expected one of {', '.join(SETS)}.{hint}")
+    raise ValueError(f"{name!r} is not a data set; expected one of {', '.join(SETS)}.{hint}")
+
+
+def read_data_file(name: str, sha256: str, *, source: str, remedy: str) -> bytes:
+    """Read a file in the folder that ``TRUELINE_DATA`` names, and check its SHA-256.
+
+    Parameters
+    ----------
+    name : str
+        Path of the file, relative to that folder.
+    sha256 : str
+        Expected SHA-256, in hexadecimal digits.
+    source : str
+        Where the file comes from, for the error message.
+    remedy : str
+        What to do without the file, as a sentence without its full stop, for the error message.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    DatasetError
+        If ``TRUELINE_DATA`` is not set, or the file is missing or has another SHA-256.
+
+    Examples
+    --------
+    >>> from trueline import datasets
+    >>> datasets.read_data_file(
+    ...     "mine/no.csv", "0" * 64, source="our server", remedy="Ask us for it"
+    ... )
+    Traceback (most recent call last):
+    ...
+    trueline.datasets._load.DatasetError: mine/no.csv was not found: ...
+    """
+    folder = os.environ.get(FOLDER)
+    file = Path(folder) / name if folder else None
+    if file is None or not file.is_file():
+        searched = f"{FOLDER} is not set" if file is None else f"there is no file {file}"
+        raise DatasetError(
+            f"{name} was not found: {searched}. The data are {source}. If you have the file, set "
+            f"{FOLDER} to the folder that holds {name}. {remedy}."
+        )
+    return _read_checked(file, sha256, "the expected file", f". {remedy}")
 
 
 def _from_file(known: Info, file: Path) -> Dataset:
-    """Read a file whose bytes are the ones we know."""
-    mend = f", or unset {FOLDER} to take the set from the cache or OpenML"
-    return _parse(
-        known, read_checked(file, known.file_sum, f"the file of the set {known.name!r}", mend)
-    )
+    """Read a file whose bytes have the expected checksum."""
+    remedy = f", or unset {FOLDER} to use the cache or OpenML"
+    what = f"the file of the data set {known.name!r}"
+    return _parse(known, _read_checked(file, known.file_sum, what, remedy))
 
 
-def read_checked(file: Path, expected: str, what: str, mend: str) -> bytes:
-    """Read a file if its SHA-256 is the expected one; otherwise say how to mend it."""
+def _read_checked(file: Path, expected: str, what: str, remedy: str) -> bytes:
+    """Read a file, and raise if it has another SHA-256."""
     content = _read(file)
     if _sum(content) == expected:
         return content
@@ -133,12 +176,12 @@ def read_checked(file: Path, expected: str, what: str, mend: str) -> bytes:
         found = "its line ends are CRLF, and LF was expected"
     raise DatasetError(
         f"{file} is not {what}: {found} (found {_sum(content)}, expected {expected}). Copy the "
-        f"file again, byte for byte{mend}."
+        f"file again, byte for byte{remedy}."
     )
 
 
 def _from_cache(known: Info, cache: Path) -> Dataset:
-    """Read a file whose values are the ones we know."""
+    """Read a file whose values have the expected checksum."""
     try:
         data = _parse(known, _read(cache))
         wrong = _difference(known, data)
@@ -146,26 +189,27 @@ def _from_cache(known: Info, cache: Path) -> Dataset:
         wrong = str(error)
     if wrong:
         raise DatasetError(
-            f"{cache}, in the cache, is not the set {known.name!r}: {wrong}. Delete it, and it "
-            f"will be fetched again."
+            f"{cache}, in the cache, is not the data set {known.name!r}: {wrong}. Delete it, "
+            f"and it will be fetched again."
         )
     return data
 
 
 def _from_openml(known: Info, file: Path | None, cache: Path | None) -> Dataset:
-    """Fetch, check, and keep for the next time."""
+    """Fetch a data set, check it, and store it in the cache."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about retries; what matters is how it ends
+            warnings.simplefilter("ignore")  # scikit-learn warns about every retry
             data = _clean(known, _fetch(known))
     except (OSError, HTTPException, ValueError, ImportError) as error:
         _raise_not_found(known, file, cache, error)
     wrong = _difference(known, data)
     if wrong:
         raise DatasetError(
-            f"what OpenML has as {known.openml_name} (https://www.openml.org/d/{known.openml_id}) "
-            f"is not the set {known.name!r} that we know: {wrong}. Set {FOLDER} to a folder that "
-            f"holds uci/{known.name}.csv, and tell the authors of trueline."
+            f"the data set {known.openml_name} of OpenML "
+            f"(https://www.openml.org/d/{known.openml_id}) is not the expected {known.name!r}: "
+            f"{wrong}. Set {FOLDER} to a folder that holds uci/{known.name}.csv, and inform the "
+            f"authors of trueline."
         )
     if cache is not None:
         _keep(cache, data)
@@ -175,22 +219,24 @@ def _from_openml(known: Info, file: Path | None, cache: Path | None) -> Dataset:
 def _raise_not_found(
     known: Info, file: Path | None, cache: Path | None, error: Exception
 ) -> NoReturn:
-    looked = f"{FOLDER} is not set" if file is None else f"there is no file {file}"
+    searched = f"{FOLDER} is not set" if file is None else f"there is no file {file}"
     reason = " ".join(str(error).split()) or "no reason given"
-    kept = "scikit-learn's data home cannot be written to" if cache is None else f"no file {cache}"
+    cached = (
+        "scikit-learn's data home cannot be written to" if cache is None else f"no file {cache}"
+    )
     where = "scikit-learn's data home" if cache is None else str(cache)
     raise DatasetError(
-        f"the set {known.name!r} was not found: {looked}; {kept}; OpenML did not deliver it "
-        f"({type(error).__name__}: {reason}). Mend it in one of three ways: (1) set {FOLDER} to "
-        f"a folder that holds uci/{known.name}.csv; (2) on a machine with internet, run "
-        f"trueline.datasets.load({known.name!r}) and copy the file that it keeps to {where}; "
+        f"the data set {known.name!r} was not found: {searched}; {cached}; OpenML did not deliver "
+        f"it ({type(error).__name__}: {reason}). Fix this in one of three ways: (1) set {FOLDER} "
+        f"to a folder that holds uci/{known.name}.csv; (2) on a machine with internet access, "
+        f"call trueline.datasets.load({known.name!r}) and copy the file in its cache to {where}; "
         f"(3) connect this machine to the internet, or wait until openml.org answers, and try "
         f"again."
     ) from error
 
 
 def _fetch(known: Info) -> Any:
-    """What OpenML has, as arrays; as a frame, with pandas, where there is text among it."""
+    """Fetch from OpenML as arrays, or as a pandas frame if there are text columns."""
     from sklearn.datasets import fetch_openml
 
     options: dict[str, Any] = {"data_id": known.openml_id, "parser": "liac-arff", "cache": False}
@@ -203,7 +249,7 @@ def _fetch(known: Info) -> Any:
 
 
 def _clean(known: Info, fetched: Any) -> Dataset:
-    """Leave out identifiers and gaps, as was done with the files."""
+    """Remove identifiers and missing values, as was done for the files."""
     names = [name for name in fetched.feature_names if name not in known.identifiers]
     X = np.column_stack([_column(fetched, name) for name in names])
     y = np.asarray(fetched.target, dtype=np.float64)
@@ -218,7 +264,7 @@ def _clean(known: Info, fetched: Any) -> Dataset:
 
 
 def _column(fetched: Any, name: str) -> FloatArray:
-    """A column as numbers: of one that counts as nominal, the numbers that its labels spell."""
+    """Return a column as numbers; the labels of a nominal column are parsed as numbers."""
     if fetched.get("frame") is not None:
         column: FloatArray = fetched.frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
         return column
@@ -234,7 +280,7 @@ def _column(fetched: Any, name: str) -> FloatArray:
 
 
 def _difference(known: Info, data: Dataset) -> str:
-    """What tells it from the set we know; nothing if nothing does."""
+    """Return how the data differ from the expected ones; an empty text if they do not."""
     if data.X.shape != (known.rows, known.features):
         shape = (known.rows, known.features)
         return f"its features have shape {data.X.shape} and {shape} was expected"
@@ -256,7 +302,7 @@ def _parse(known: Info, content: bytes) -> Dataset:
 
 
 def _keep(cache: Path, data: Dataset) -> None:
-    """Write it to the cache; a set that cannot be kept is still a set."""
+    """Write a data set to the cache; warn if that fails."""
     lines = [",".join([*data.feature_names, "target"])]
     rows = np.column_stack([data.X, data.y]).tolist()
     lines += [",".join(map(repr, row)) for row in rows]
@@ -265,12 +311,12 @@ def _keep(cache: Path, data: Dataset) -> None:
         write_text(cache, "\n".join(lines) + "\n")
     except OSError as error:
         warnings.warn(
-            f"the set {data.name!r} will be fetched again next time: {error}.", stacklevel=4
+            f"the data set {data.name!r} will be fetched again next time: {error}.", stacklevel=4
         )
 
 
 def _cache(known: Info) -> Path | None:
-    """Where the cache has the set, or will have it; None if there can be no cache."""
+    """Return the file of a data set in the cache; None if there can be no cache."""
     from sklearn.datasets import get_data_home
 
     try:

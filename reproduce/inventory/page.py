@@ -1,0 +1,142 @@
+"""The page, the table and the CSV file of the rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reproduce.inventory.rewards import (
+    CONFIDENCE,
+    NAIVE,
+    ORACLE,
+    Estimate,
+    Place,
+    difference,
+    gain,
+    mean,
+    parts,
+    places,
+    planner,
+    policies_of,
+    reference,
+    reward,
+    title,
+    tolerances,
+)
+from reproduce.pages import comma_separated, markdown, page, share
+from reproduce.sales.networks import BASELINES, RECALIBRATED, VARIANTS
+
+#: Table 2 of the paper, in dollars, a mean over four stores.
+PAPER = {"concrete": 60_082.0, "ensemble": 60_894.0, "training": 61_690.0}
+_UNITS = ("sold", "lost", "spoiled", "came")
+_INTERVAL = f"{100 * CONFIDENCE:.0f}% interval"
+
+
+def csv_of(records: Sequence[dict[str, Any]]) -> str:
+    """Return all numbers, one line per store and policy, and the means over the stores."""
+    heads = [
+        *("store", "policy", "seeds", "days", "reward", "reward_low", "reward_high"),
+        *("reference", "difference", "difference_low", "difference_high", "of_oracle", *_UNITS),
+    ]
+    rows = []
+    for name, group in _groups(places(records)).items():
+        for policy in policies_of(group):
+            earned = reward(group, policy)
+            more = difference(group, policy, reference(policy))
+            kind = parts(policy)[0]
+            rows.append(
+                [
+                    *(name.removeprefix("store "), policy),
+                    *("" if kind in (NAIVE, ORACLE) else group[0].seeds, group[0].days),
+                    *(earned.value, earned.low, earned.high, reference(policy)),
+                    *(more.value, more.low, more.high, _of_oracle(group, policy)),
+                    *(mean(group, policy, unit) for unit in _UNITS),
+                ]
+            )
+    return comma_separated(heads, rows)
+
+
+def table(records: Sequence[dict[str, Any]]) -> str:
+    """Return the table that a run prints, one line per policy, means over the stores."""
+    return _rewards(places(records))
+
+
+def page_of(records: Sequence[dict[str, Any]], command: str, made: str) -> str:
+    """Return the page."""
+    group = places(records)
+    sections = []
+    for name, of in _groups(group).items():
+        head = "Mean over the stores" if len(of) > 1 else name.capitalize()
+        sections += [f"## {head}\n", _rewards(of)]
+    values = {
+        "made": made,
+        "gains": "\n".join(_gains(group)),
+        "sections": "\n".join(sections),
+    }
+    return page("inventory", command, values)
+
+
+def _groups(group: list[Place]) -> dict[str, list[Place]]:
+    """Return all stores together, if there are several, and each on its own."""
+    found = {"mean": group} if len(group) > 1 else {}
+    return found | {str(place): [place] for place in group}
+
+
+def _gains(group: list[Place]) -> list[str]:
+    """Return how much more one forecast earns than another, here and in the paper, in percent."""
+    others = ("before", *BASELINES)
+    heads = ("earns more than", *(VARIANTS[other] for other in others))
+    ours = (_percent(PAPER["training"] / PAPER[name] - 1.0) for name in BASELINES)
+    paper = (f"paper, {VARIANTS['training']}", "", *ours)
+    found = []
+    for tolerance in tolerances(policies_of(group)):
+        rows = [
+            (
+                VARIANTS[one],
+                *(
+                    _ranged(gain(group, planner(one, tolerance), planner(other, tolerance)))
+                    for other in others
+                ),
+            )
+            for one in RECALIBRATED
+        ]
+        if tolerance:
+            found.append(f"With a tolerance of ${tolerance:.2f}:\n")
+        found.append(markdown(heads, [paper, *rows]))
+    return found
+
+
+def _rewards(group: list[Place]) -> str:
+    heads = ("", "reward", _INTERVAL, "more than before", _INTERVAL, "of the oracle")
+    rows = []
+    for policy in policies_of(group):
+        earned = reward(group, policy)
+        compared = ["", ""]
+        if policy != reference(policy):
+            more = difference(group, policy, reference(policy))
+            compared = [f"{more.value:+,.0f}", f"{more.low:+,.0f} to {more.high:+,.0f}"]
+        demand = mean(group, policy, "sold") + mean(group, policy, "lost")
+        rows.append(
+            (
+                title(policy),
+                f"${earned.value:,.0f}",
+                f"{earned.low:,.0f} to {earned.high:,.0f}",
+                *compared,
+                share(_of_oracle(group, policy)),
+                share(mean(group, policy, "lost") / demand, decimals=2),
+                share(mean(group, policy, "spoiled") / mean(group, policy, "came"), decimals=2),
+            )
+        )
+    return markdown((*heads, "lost, of demand", "spoiled, of what came"), rows)
+
+
+def _of_oracle(group: list[Place], policy: str) -> float:
+    return mean(group, policy) / mean(group, ORACLE)
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:+.2f}%"
+
+
+def _ranged(relative: Estimate) -> str:
+    return f"{_percent(relative.value)} ({_percent(relative.low)} to {_percent(relative.high)})"
