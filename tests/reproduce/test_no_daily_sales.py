@@ -17,9 +17,7 @@ import pytest
 from scipy.stats import rankdata
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "results").is_dir(), reason="an sdist has no results"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "results").is_dir(), reason="an sdist has no results")
 DAILY = 100
 #: Above this rank correlation a series follows the sales. `test_limits` simulates how high series
 #: that know nothing of the sales come by chance, at the best of all alignments.

@@ -19,9 +19,7 @@ from reproduce.table1.page import csv_of as table1_csv
 from reproduce.table1.pictures import rows_worth
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "results").is_dir(), reason="an sdist has no results"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "results").is_dir(), reason="an sdist has no results")
 WITH_TEMPLATE = ("table1", "forecast", "inventory", "depth")
 
 
