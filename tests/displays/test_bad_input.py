@@ -200,7 +200,7 @@ def test_x_of_intervals():
         "x[1] is not a date (NaT); expected one in every row. Drop that row."
     )
     assert message(ValueError, call, Y, F, missing[:, None]) == (
-        "x has shape (3, 1); expected one date a row, shape (n,)."
+        "x has shape (3, 1); expected one date per row, shape (n,)."
     )
     assert message(ValueError, call, Y, F, [1.0, np.nan, 2.0]) == (
         "x[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute those rows first."
@@ -234,7 +234,7 @@ def test_arrays_of_intervals_that_do_not_fit():
         "x has 1 rows but y has 3; expected the same number."
     )
     assert message(ValueError, call, Y, Y, Y, Y[:2], Y, 0.9) == (
-        "lower has shape (2,); expected (3, 1), a row an outcome and a column a coverage."
+        "lower has shape (2,); expected (3, 1), one row per outcome and one column per coverage."
     )
 
 

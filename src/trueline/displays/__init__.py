@@ -1,4 +1,4 @@
-"""Pictures of what the diagnostics computed, with scikit-learn's Display manners.
+"""Pictures of diagnostics, with the interface of scikit-learn's displays.
 
 They need matplotlib, ``pip install "matplotlib>=3.8"``, which is loaded when something is drawn.
 """

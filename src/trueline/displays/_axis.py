@@ -1,4 +1,4 @@
-"""Where rows stand on the x axis, and which of many are drawn."""
+"""Positions of rows on the x axis, and the choice of rows to draw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trueline.distributions import Distribution
 
 
 class Positions(NamedTuple):
-    """Rows to draw, and where."""
+    """Rows to draw, and their positions."""
 
     rows: NDArray[np.intp]
     x: NDArray[Any]
@@ -22,7 +22,7 @@ class Positions(NamedTuple):
 
 
 def kind_of(x: Any, y: Any) -> Literal["band", "bars"]:
-    """Rows along numbers or dates join to a band; those in no such order stand apart."""
+    """Return "band" for rows along numbers or dates, and "bars" for others."""
     along = not isinstance(x, str) if x is not None else _has_dates(y)
     return "band" if along else "bars"
 
@@ -30,8 +30,7 @@ def kind_of(x: Any, y: Any) -> Literal["band", "bars"]:
 def positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> Positions:
     """Choose at most `max_rows` rows, in the order of x.
 
-    Of a series, rows in order or dates, these are the last ones; otherwise they are evenly
-    spaced.
+    These are the last ones of a series, otherwise they are evenly spaced.
     """
     n = len(dist)
     if isinstance(x, str):
@@ -55,12 +54,12 @@ def positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> Positions:
 
 
 def _evenly(n: int, most: int) -> NDArray[np.intp]:
-    """At most so many of n, evenly spaced."""
+    """Return at most `most` of n rows, evenly spaced."""
     return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * n / most).astype(np.intp)
 
 
 def _has_dates(y: Any) -> bool:
-    """Whether it is a pandas series with dates as its index, which numbers the rows better."""
+    """Whether it is a pandas series that is indexed by dates."""
     index = getattr(y, "index", None)
     return hasattr(y, "iloc") and getattr(getattr(index, "dtype", None), "kind", "") == "M"
 
@@ -69,7 +68,7 @@ def _numbers_or_dates(x: Any) -> NDArray[Any]:
     """Convert to float64 or datetime64, (n,)."""
     a = np.asarray(x)
     if a.dtype.kind == "O" and a.size and hasattr(a.flat[0], "year"):
-        # Of dates with a time zone the local time is what the axis should show.
+        # The axis shows the local time of dates with a time zone.
         naive = [d.replace(tzinfo=None) if getattr(d, "tzinfo", None) else d for d in a.flat]
         a = np.array(naive, dtype="datetime64[us]").reshape(a.shape)
     if a.dtype.kind != "M":
@@ -80,7 +79,7 @@ def _numbers_or_dates(x: Any) -> NDArray[Any]:
             )
         return vector(x, "x")
     if a.ndim != 1:
-        raise ValueError(f"x has shape {a.shape}; expected one date a row, shape (n,).")
+        raise ValueError(f"x has shape {a.shape}; expected one date per row, shape (n,).")
     if np.isnat(a).any():
         i = int(np.flatnonzero(np.isnat(a))[0])
         raise ValueError(f"x[{i}] is not a date (NaT); expected one in every row. Drop that row.")

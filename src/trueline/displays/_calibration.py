@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import check_row_count
 from trueline.displays import _style
-from trueline.displays._forecasts import Forecasts, each, named, of_estimator, results
+from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, results
 from trueline.metrics import CalibrationCurve, calibration_curve
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 _TICKS = np.arange(6) / 5
 
 
-class CalibrationDisplay:
+class CalibrationDisplay(FromPredictions):
     """The calibration plot: expected against observed probabilities, with a band for chance.
 
-    A true forecast is a straight line. Where a curve leaves the band, chance does not explain
-    it. A curve that is flatter than the diagonal comes of forecasts that are too narrow, a
-    steeper one of forecasts that are too wide. The legend gives the calibration error (Eq. 9)
-    of each curve, and in brackets the floor, the error that a perfect forecaster would expect.
+    The curve of a calibrated forecast follows the diagonal; where a curve leaves the band, chance
+    does not explain it. A curve flatter than the diagonal means forecasts that are too narrow, a
+    steeper one forecasts that are too wide. The legend gives the calibration error (Eq. 9) of each
+    curve, with its floor, the error that a perfect forecaster would have, in brackets.
 
     Make one with `from_predictions` or `from_estimator`, or from results of
-    `trueline.calibration_curve`. Of several forecasts the last has the plainest line: put what
-    you have now last. Axes that have such a plot already get further curves.
+    `trueline.calibration_curve`. The last of several forecasts has the plainest line. A second
+    display on the same axes adds its curves.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class CalibrationDisplay:
     name : str, optional
         Name of a single curve.
     n_fit : float or mapping of names to float, optional
-        Rows that a recalibrator was fitted on; it raises the floor, see `calibration_floor`.
+        Number of rows that a recalibrator was fitted on; it raises the floor.
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class CalibrationDisplay:
     line_ : matplotlib Line2D
         The last of them.
     reference_ : matplotlib Line2D or None
-        The diagonal; None where it was there already.
+        The diagonal; None if the axes had it before.
     band_ : matplotlib PolyCollection or None
-        None where it was there already, or where curves of different rows have no common one.
+        None if the axes had it before, or if the curves have different bands.
     legend_ : matplotlib Legend or None
 
     Examples
@@ -113,15 +113,15 @@ class CalibrationDisplay:
         y : (n,) array-like
             Outcomes.
         dist : Distribution or mapping of names to Distribution
-            The n forecasts, of one model or of several.
+            The n forecasts of one model or of several.
         levels : (m,) array-like, optional
             Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
         sample_weight : (n,) array-like, optional
             Weights of the rows.
         confidence : float, default 0.95
-            Of the band.
+            Probability of the band.
         n_fit : float or mapping of names to float, optional
-            Rows that a recalibrator was fitted on; it raises the floor.
+            Number of rows that a recalibrator was fitted on; it raises the floor.
         name : str, optional
             Name of a single forecast.
         ax : matplotlib Axes, optional
@@ -135,58 +135,10 @@ class CalibrationDisplay:
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        return cls._of(y, forecasts, levels, sample_weight, confidence, n_fit).plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        levels: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        confidence: float = 0.95,
-        n_fit: float | Mapping[str, float] | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the calibration plot of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted regressor or mapping of names to fitted regressors
-            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
-        X : (n, d) array-like
-            Features of rows that the model has not seen.
-        y : (n,) array-like
-            Their outcomes.
-        levels, sample_weight, confidence, n_fit, name, ax, **kwargs
-            As in `from_predictions`; the name is that of the class by default.
-
-        Returns
-        -------
-        CalibrationDisplay
-        """
-        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
-        forecasts = of_estimator(estimator, X, name)
-        return cls._of(y, forecasts, levels, sample_weight, confidence, n_fit).plot(ax, **kwargs)
-
-    @classmethod
-    def _of(
-        cls,
-        y: ArrayLike,
-        forecasts: dict[str, Any],
-        levels: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        confidence: float,
-        n_fit: float | Mapping[str, float] | None,
-    ) -> Self:
-        _rows_of_fit(n_fit, forecasts)  # before the work
+        _rows_of_fit(n_fit, forecasts)  # raises before the work
         options: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
         curves = each(forecasts, lambda dist: calibration_curve(y, dist, levels, **options))
-        return cls(curves, n_fit=n_fit)
+        return cls(curves, n_fit=n_fit).plot(ax, **kwargs)
 
     def plot(
         self, ax: Axes | None = None, *, band: bool = True, legend: bool = True, **kwargs: Any
@@ -198,7 +150,7 @@ class CalibrationDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         band : bool, default True
-            Whether to draw the band of what chance explains.
+            Whether to draw the band that chance explains.
         legend : bool, default True
             Whether to draw the legend.
         **kwargs : dict
@@ -226,23 +178,10 @@ class CalibrationDisplay:
     def _draw_reference(self, ax: Axes, band: bool) -> None:
         curve = next(iter(self.curves.values()))
         if band and all(_same_band(curve, other) for other in self.curves.values()):
-            self.band_ = ax.fill_between(
-                curve.levels,
-                curve.lower,
-                curve.upper,
-                color=_style.MUTED,
-                alpha=_style.opacity(ax, 0.25),
-                linewidth=0.0,
-                label=_style.chance(curve.confidence),
-            )
-        line = ax.plot([0, 1], [0, 1], color=_style.MUTED, linewidth=1.0, zorder=1.5)[0]
-        self.reference_ = _style.mark(line, _style.REFERENCE)
-        ax.set(
-            xlim=(-0.02, 1.02),
-            ylim=(-0.02, 1.02),
-            xticks=_TICKS,
-            yticks=_TICKS,
-        )
+            ends = curve.levels, curve.lower, curve.upper
+            self.band_ = _style.band(ax, *ends, curve.confidence)
+        self.reference_ = _style.reference(ax, [0, 1], [0, 1])
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=_TICKS, yticks=_TICKS)
         _style.label_axes(ax, "expected probability", "observed frequency")
         ax.set_aspect("equal", adjustable="box")
         _style.tidy(ax)
@@ -255,7 +194,7 @@ def _same_band(one: CalibrationCurve, other: CalibrationCurve) -> bool:
 def _rows_of_fit(
     n_fit: float | Mapping[str, float] | None, names: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Rows that a recalibrator was fitted on, by name."""
+    """Return the number of rows of the fit by name."""
     if n_fit is None:
         return {}
     if not isinstance(n_fit, Mapping):

@@ -1,10 +1,12 @@
-"""What a display is given: one forecast or several, with their names."""
+"""Forecasts that a display draws: one, or several by name."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
+from trueline.displays import _style
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
 from trueline.metrics import check_forecast
@@ -39,12 +41,45 @@ def one(dist: Distribution) -> Distribution:
     return check_forecast(dist)
 
 
-def of_estimator(estimator: Any, X: Any, name: str | None) -> dict[str, Distribution]:
-    """Return the forecasts of a fitted model, or of several by name."""
-    if not isinstance(estimator, Mapping):
-        return {name_of_model(estimator, name): read_forecast(estimator, X)}
-    check_names(estimator, "estimator", "model", name)
-    return {key: read_forecast(model, X) for key, model in estimator.items()}
+class FromPredictions(ABC):
+    """A display of one forecast or of several by name."""
+
+    @classmethod
+    @abstractmethod
+    def from_predictions(cls, y: Any, dist: Forecasts, **kwargs: Any) -> Self:
+        """Draw forecasts."""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the forecasts of a fitted model, or of several by name.
+
+        Parameters
+        ----------
+        estimator : fitted regressor or mapping of names to fitted regressors
+            Their uncertainty is read as `CalibratedRegressor` reads it.
+        X : (n, d) array-like
+            Features of rows that the model has not seen.
+        y : (n,) array-like
+            Outcomes of these rows.
+        name : str, optional
+            Name of a single model, by default that of its class.
+        **kwargs : dict
+            Options of `from_predictions`.
+
+        Returns
+        -------
+        self
+        """
+        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
+        if isinstance(estimator, Mapping):
+            check_names(estimator, "estimator", "model", name)
+            models = dict(estimator)
+        else:
+            models = {name_of_model(estimator, name): estimator}
+        forecasts = {key: read_forecast(model, X) for key, model in models.items()}
+        return cls.from_predictions(y, forecasts, **kwargs)
 
 
 def name_of_model(estimator: Any, name: str | None) -> str:
@@ -70,7 +105,7 @@ def results(given: Any, kinds: tuple[type[T], ...], name: str | None) -> dict[st
 
 
 def each(forecasts: dict[str, Distribution], compute: Callable[[Distribution], T]) -> dict[str, T]:
-    """Compute something of every forecast."""
+    """Compute something for every forecast."""
     return {key: compute(forecast) for key, forecast in forecasts.items()}
 
 

@@ -1,4 +1,4 @@
-"""Forecasts and outcomes along an axis, with intervals around them."""
+"""Forecasts, their intervals and outcomes along an axis."""
 
 from __future__ import annotations
 
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
 Kind = Literal["band", "bars"]
 
 _COVERAGE = (0.5, 0.8, 0.9)
-# Opacity of the widest and of the narrowest interval, as if each were drawn alone.
+# Opacity of the widest and of the narrowest interval.
 _PALEST, _STRONGEST = 0.22, 0.65
-# Widths of bars in points, at most and at least, and the share of their row that they take up.
+# Largest and smallest width of bars in points, and their share of the room per row.
 _THICKEST, _THINNEST, _SHARE = 5.0, 0.8, 0.55
-# Most rows of a band, and the points that each bar needs to be told from the next.
+# Largest number of rows of a band, and the room that each bar needs, in points.
 _MOST, _APART = 300, 3.0
-# The forecast of a bar in points, at least and at most, and as it is in the legend.
+# Smallest and largest width of the forecast of a bar, and that in the legend, in points.
 _SHORTEST, _LONGEST, _KEY = 2.5, 8.0, 9.0
 _SIZE = (8.0, 4.0)
-# Sizes of the marker of a miss in points, at least and at most.
+# Smallest and largest marker of a miss, in points.
 _SMALLEST, _LARGEST = 5.0, 7.0
 
 
 class IntervalDisplay:
     """Outcomes, the forecast and its intervals: the paper's Figures 1, 3 and 6.
 
-    The forecast is the predicted median, the intervals are nested, and outcomes that the widest
-    one misses have a marker of their own. The legend says how often the widest interval holds,
-    in all rows. At most `max_rows` rows are drawn, and the legend says so: of a series or of rows
-    as they come the last ones, otherwise rows evenly spaced in the order of `x`, which miss about
-    as often as all do. For another stretch pass it: ``y[a:b], dist[a:b]``.
+    The forecast is the predicted median, the intervals are nested, and outcomes outside the widest
+    one have a marker of their own. The legend gives the coverage of the widest interval over all
+    rows. At most `max_rows` rows are drawn, and the legend says so: the last ones of a series or
+    of rows in their given order, otherwise rows evenly spaced in the order of `x`. To draw other
+    rows pass them: ``y[a:b], dist[a:b]``.
 
-    Along numbers or dates, `x` or the dates that index `y`, forecasts join to a line in a band.
-    Without them nothing says that a row has to do with the next one: each has a bar of its own.
-    For a series without dates pass ``kind="band"``.
+    Along numbers or dates, which are `x` or the index of `y`, intervals are drawn as a band.
+    Otherwise each row has a bar. For a series without dates pass ``kind="band"``.
 
     Make one with `from_predictions` or `from_estimator`.
 
@@ -67,13 +66,13 @@ class IntervalDisplay:
     coverage : (m,) array-like
         Their probabilities, increasing.
     held : float, optional
-        Share of outcomes that the widest interval holds; that of the k rows by default.
+        Coverage of the widest interval, by default that of the k rows.
     note : str, optional
-        Title of the legend: which rows these are.
+        Title of the legend, which says which rows are drawn.
     name : str, optional
-        What the forecast is called.
+        Name of the forecast.
     x_name, y_name, unit : str, optional
-        What the axes show, and what the outcome is measured in.
+        Labels of the axes, and the unit of the outcome.
 
     Attributes
     ----------
@@ -143,12 +142,12 @@ class IntervalDisplay:
         self.unit = unit
 
     def _ends(self, ends: ArrayLike, name: str) -> FloatArray:
-        """Check the ends of intervals, (k, m); of one interval also (k,)."""
+        """Check the ends of intervals, (k, m), or (k,) for one interval."""
         a, shape = np.asarray(ends, dtype=np.float64), (self.y.size, self.coverage.size)
         if a.size != self.y.size * self.coverage.size or a.shape[0] != self.y.size:
             raise ValueError(
-                f"{name} has shape {a.shape}; expected {shape}, a row an outcome and a column a "
-                f"coverage."
+                f"{name} has shape {a.shape}; expected {shape}, one row per outcome and one column "
+                f"per coverage."
             )
         return a.reshape(shape)
 
@@ -178,21 +177,21 @@ class IntervalDisplay:
         dist : Distribution
             The n forecasts of one model.
         x : (n,) array-like or "forecast", optional
-            Where the rows stand on the x axis: numbers or dates; or "forecast" for rows in the
-            order of the predicted median. By default the dates that index the series `y`, or
-            else the rows as they come, which are drawn as bars.
+            Positions of the rows on the x axis, numbers or dates, or "forecast" to sort rows by
+            predicted median. By default the dates that index the series `y`, or else the rows in
+            their given order, drawn as bars.
         coverage : scalar or (m,) array-like, default (0.5, 0.8, 0.9)
-            Probabilities that the intervals should hold.
+            Probabilities of the intervals.
         sample_weight : (n,) array-like, optional
-            Weights of the rows in the share that the widest interval holds.
+            Weights of the rows in the coverage of the widest interval.
         max_rows : int, optional
-            Most rows to draw; by default 300 in a band, and as many bars as can be told apart,
-            about 150 in a figure of the default size.
+            Largest number of rows to draw; by default 300 in a band, and about 150 bars in a
+            figure of the default size.
         name : str, optional
-            What the forecast is called in the legend.
+            Name of the forecast in the legend.
         x_name, y_name, unit : str, optional
-            What the axes show, and what the outcome is measured in; by default the names of the
-            series `x` and `y`.
+            Labels of the axes, by default the names of the series `x` and `y`, and the unit of
+            the outcome.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs : dict
@@ -244,7 +243,7 @@ class IntervalDisplay:
         Parameters
         ----------
         estimator : fitted regressor
-            What it says of its uncertainty is read as `CalibratedRegressor` reads it.
+            Its uncertainty is read as `CalibratedRegressor` reads it.
         X : (n, d) array-like
             Features of rows that the model has not seen.
         y : (n,) array-like
@@ -276,8 +275,8 @@ class IntervalDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         kind : {"band", "bars"}, default "band"
-            Whether intervals join to a band, as for a series, or stand apart, a bar a row.
-            From predictions, rows along numbers or dates are a band by default, others bars.
+            Whether intervals are drawn as one band, as for a series, or as one bar per row.
+            `from_predictions` draws rows along numbers or dates as a band, others as bars.
         legend : bool, default True
             Whether to draw the legend.
         color : str, optional
@@ -322,7 +321,7 @@ class IntervalDisplay:
             under = opacity[drawn - 1] if drawn else 0.0
             style: dict[str, Any] = {
                 "color": colour,
-                # Each lies on the wider ones, which shine through.
+                # Each lies on the wider ones, which are visible through it.
                 "alpha": 1.0 - (1.0 - opacity[drawn]) / (1.0 - under),
                 "label": self._label(j),
                 "zorder": 1.0 + 0.1 * drawn,
@@ -335,12 +334,12 @@ class IntervalDisplay:
             )
 
     def _opacity(self, ax: Axes) -> list[float]:
-        """From the widest interval to the narrowest."""
+        """Return the opacity of the intervals, from the widest to the narrowest."""
         ends = _style.opacity(ax, _PALEST), _STRONGEST
         return [float(a) for a in np.linspace(*ends, self.coverage.size)]
 
     def _patches(self, ax: Axes, colour: str) -> list[Patch]:
-        """Intervals for the legend, as they look with the wider ones behind them."""
+        """Return intervals for the legend that look as with the wider ones behind them."""
         from matplotlib.patches import Patch
 
         return [
@@ -349,7 +348,7 @@ class IntervalDisplay:
         ]
 
     def _key(self, kind: Kind) -> Line2D:
-        """Forecast for the legend, where that of a bar would be too small to see."""
+        """Return the forecast for the legend, where that of a bar would be too small."""
         from matplotlib.lines import Line2D
 
         if kind == "band":
@@ -408,7 +407,7 @@ class IntervalDisplay:
 
 
 def _most_rows(ax: Any, kind: str) -> int:
-    """Rows to draw by default, on these axes or on those of a new figure."""
+    """Return the default number of rows to draw on these axes, or on those of a new figure."""
     if kind != "bars":
         return _MOST
     width = _style.width_in_points(ax) if getattr(ax, "figure", None) else 56.0 * _SIZE[0]

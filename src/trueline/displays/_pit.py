@@ -1,4 +1,4 @@
-"""Where outcomes fell in their forecasts."""
+"""The PIT histogram and the PIT difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import RandomState
 from trueline.displays import _style
-from trueline.displays._forecasts import Forecasts, each, named, of_estimator, results
+from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, results
 from trueline.metrics import PITDifference, PITHistogram, pit_difference, pit_histogram
 
 if TYPE_CHECKING:
@@ -25,18 +25,17 @@ Kind = Literal["histogram", "difference"]
 Result = PITHistogram | PITDifference
 
 
-class PITDisplay:
+class PITDisplay(FromPredictions):
     """Probability integral transforms: where outcomes fell in their forecasts.
 
-    The PIT values of a calibrated forecast are uniform. ``kind="histogram"`` shows which parts
-    of the forecasts got too many outcomes: a U comes of forecasts that are too narrow, a hump
-    of forecasts that are too wide, a slope of a bias. ``kind="difference"`` shows the
-    calibration curve minus the diagonal, where small faults are seen best. What lies inside the
-    band chance explains: that of the histogram holds for all bins together (binomial intervals,
-    Bonferroni), that of the difference for the whole curve.
+    The PIT values of a calibrated forecast are uniform. ``kind="histogram"`` shows which parts of
+    the forecasts received too many outcomes: a U means forecasts that are too narrow, a hump
+    forecasts that are too wide, a slope a bias. ``kind="difference"`` shows the calibration curve
+    minus the diagonal, where small deviations are easier to see. Chance explains what lies inside
+    the band, for all bins (binomial intervals, Bonferroni) or for the whole curve together.
 
     Make one with `from_predictions` or `from_estimator`, or from results of
-    `trueline.pit_histogram` or `trueline.pit_difference`. Of several forecasts the last has the
+    `trueline.pit_histogram` or `trueline.pit_difference`. The last of several forecasts has the
     plainest line.
 
     Parameters
@@ -50,11 +49,11 @@ class PITDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : dict of matplotlib StepPatch or Line2D
-        What was drawn of each forecast, by name.
+        The histograms or curves by name.
     line_ : matplotlib StepPatch or Line2D
         The last of them.
     reference_ : matplotlib Line2D or None
-        Perfect calibration; None where it was there already.
+        Perfect calibration; None if the axes had it before.
     band_ : matplotlib PolyCollection or None
     legend_ : matplotlib Legend or None
 
@@ -101,14 +100,14 @@ class PITDisplay:
         y : (n,) array-like
             Outcomes.
         dist : Distribution or mapping of names to Distribution
-            The n forecasts, of one model or of several.
+            The n forecasts of one model or of several.
         kind : {"histogram", "difference"}, default "histogram"
         bins : int, default 20
-            Of the histogram.
+            Number of bins of the histogram.
         sample_weight : (n,) array-like, optional
             Weights of the rows.
         confidence : float, default 0.95
-            Of the band.
+            Probability of the band.
         random_state : None, int or numpy.random.Generator, default 0
             Used where a forecast has steps, see `trueline.pit`.
         name : str, optional
@@ -124,82 +123,22 @@ class PITDisplay:
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        options = {"sample_weight": sample_weight, "confidence": confidence}
-        return cls._of(y, forecasts, kind, bins, random_state, options).plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        kind: Kind = "histogram",
-        bins: int = 20,
-        sample_weight: ArrayLike | None = None,
-        confidence: float = 0.95,
-        random_state: RandomState = 0,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the PIT values of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted regressor or mapping of names to fitted regressors
-            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
-        X : (n, d) array-like
-            Features of rows that the model has not seen.
-        y : (n,) array-like
-            Their outcomes.
-        kind, bins, sample_weight, confidence, random_state, name, ax, **kwargs
-            As in `from_predictions`; the name is that of the class by default.
-
-        Returns
-        -------
-        PITDisplay
-        """
-        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
-        forecasts = of_estimator(estimator, X, name)
-        options = {"sample_weight": sample_weight, "confidence": confidence}
-        return cls._of(y, forecasts, kind, bins, random_state, options).plot(ax, **kwargs)
-
-    @classmethod
-    def _of(
-        cls,
-        y: ArrayLike,
-        forecasts: dict[str, Any],
-        kind: Kind,
-        bins: int,
-        random_state: RandomState,
-        options: dict[str, Any],
-    ) -> Self:
+        options: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "confidence": confidence,
+            "random_state": random_state,
+        }
+        found: dict[str, Result]
         if kind == "histogram":
-            return cls(
-                each(
-                    forecasts,
-                    lambda dist: pit_histogram(
-                        y, dist, bins=bins, random_state=random_state, **options
-                    ),
-                )
-            )
-        if kind == "difference":
-            return cls(
-                each(
-                    forecasts,
-                    lambda dist: pit_difference(y, dist, random_state=random_state, **options),
-                )
-            )
-        raise ValueError(f'kind is {kind!r}; expected "histogram" or "difference".')
+            found = each(forecasts, lambda dist: pit_histogram(y, dist, bins=bins, **options))
+        elif kind == "difference":
+            found = each(forecasts, lambda dist: pit_difference(y, dist, **options))
+        else:
+            raise ValueError(f'kind is {kind!r}; expected "histogram" or "difference".')
+        return cls(found).plot(ax, **kwargs)
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        band: bool = True,
-        legend: bool = True,
-        **kwargs: Any,
+        self, ax: Axes | None = None, *, band: bool = True, legend: bool = True, **kwargs: Any
     ) -> Self:
         """Draw.
 
@@ -208,7 +147,7 @@ class PITDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         band : bool, default True
-            Whether to draw the band of what chance explains.
+            Whether to draw the band that chance explains.
         legend : bool, default True
             Whether to draw the legend.
         **kwargs : dict
@@ -242,18 +181,8 @@ class PITDisplay:
             x, step, level, lower, upper = result.levels, None, 0.0, result.lower, result.upper
             y_label = "observed − expected"
         if band:
-            self.band_ = ax.fill_between(
-                x,
-                lower,
-                upper,
-                step=step,  # type: ignore[arg-type]  # None is no step, which the stubs forgot
-                color=_style.MUTED,
-                alpha=_style.opacity(ax, 0.25),
-                linewidth=0.0,
-                label=_style.chance(result.confidence),
-            )
-        line = ax.plot([0.0, 1.0], [level, level], color=_style.MUTED, linewidth=1.0, zorder=1.5)
-        self.reference_ = _style.mark(line[0], _style.REFERENCE)
+            self.band_ = _style.band(ax, x, lower, upper, result.confidence, step)
+        self.reference_ = _style.reference(ax, [0.0, 1.0], [level, level])
         ax.set(xlim=(0.0, 1.0), xticks=np.arange(6) / 5)
         _style.label_axes(ax, "where the outcome fell in its forecast (PIT)", y_label)
         _style.tidy(ax)
@@ -276,7 +205,7 @@ def _draw(ax: Axes, result: Result, style: dict[str, Any]) -> StepPatch | Line2D
 
 
 def _limits(ax: Axes, result: Result) -> None:
-    """Show zero, and both sides of it alike."""
+    """Include zero; show as much above it as below if values may be negative."""
     ax.relim()
     ax.autoscale_view(scalex=False)
     if isinstance(result, PITHistogram):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Axis = Literal["score", "probability"]
 
-# More than these would look like a thick line.
+# More knots would look like a thick line.
 _MOST_KNOTS = 40
 
 _SCORES = {
@@ -33,13 +33,12 @@ _SCORES = {
 
 
 class RecalibrationDisplay:
-    """The fitted map R: what a recalibrator makes of the score of an outcome.
+    """The fitted map R from scores of outcomes to probabilities.
 
     The map passes through its knots, of which at most 40 are drawn; beyond the outermost
-    calibration rows it goes on with a tail, drawn thin. The grey line is a map that changes
-    nothing: where R is flatter, the forecasts were too narrow. With ``x="probability"`` the axis
-    is the probability that the forecast gave, as in the paper, and the grey line the diagonal;
-    an over-confident forecast crowds at 0 and 1 there, which is why R works on scores.
+    calibration rows it continues with a tail, a thin line. The grey line is a map that changes
+    nothing: where R is flatter, the forecasts were too narrow. With ``x="probability"`` the x axis
+    is the probability that the forecast gave, as in the paper, and the grey line is the diagonal.
 
     Make one with `from_recalibrator` or `from_estimator`, or from results of
     `trueline.recalibration_map`.
@@ -47,11 +46,11 @@ class RecalibrationDisplay:
     Parameters
     ----------
     maps : RecalibrationMap or mapping of names to RecalibrationMap
-        All of the same kind of score.
+        They must have the same kind of score.
     name : str, optional
         Name of a single map.
     unit : str, optional
-        What residuals are measured in.
+        Unit of residuals.
 
     Attributes
     ----------
@@ -66,8 +65,8 @@ class RecalibrationDisplay:
     knots_ : dict of matplotlib Line2D
         Their knots, for maps that have some.
     reference_ : matplotlib Line2D or None
-        The map that changes nothing; None where it was there already, or where the score says
-        nothing of probabilities.
+        The map that changes nothing; None if the axes had it before, or if the forecast has no
+        probabilities.
     legend_ : matplotlib Legend or None
 
     Examples
@@ -128,12 +127,12 @@ class RecalibrationDisplay:
         groups : iterable, optional
             Groups of a `Grouped` whose maps to draw, beside the pooled one.
         dist : Distribution, optional
-            A forecast of the kind that the map was fitted on, to read probabilities off its
-            first row; standardised scores are those of a `Normal` by default.
+            A forecast of the kind that the map was fitted on; its first row gives the
+            probabilities before. By default standardised scores are those of a `Normal`.
         name : str, optional
             Name of a single map, that of the class by default.
         unit : str, optional
-            What residuals are measured in.
+            Unit of residuals.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs : dict
@@ -179,7 +178,7 @@ class RecalibrationDisplay:
         ----------
         estimator : CalibratedRegressor
         X, y : object, optional
-            Not used, there for consistency: the map is that of the rows it was fitted on.
+            Not used, present for consistency with other displays.
         name, unit, ax, **kwargs
             As in `from_recalibrator`.
 
@@ -215,7 +214,7 @@ class RecalibrationDisplay:
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         x : {"score", "probability"}, default "score"
-            What the x axis shows: the score, or the probability that the forecast gave.
+            Whether the x axis shows the score or the probability that the forecast gave.
         knots : bool, default True
             Whether to draw the knots.
         legend : bool, default True
@@ -256,10 +255,7 @@ class RecalibrationDisplay:
         base = found.base_probabilities
         if base is not None:
             across = base if x == "probability" else found.scores
-            line = ax.plot(
-                across, base, color=_style.MUTED, linewidth=1.0, zorder=1.5, label="no change"
-            )
-            self.reference_ = _style.mark(line[0], _style.REFERENCE)
+            self.reference_ = _style.reference(ax, across, base, label="no change")
         label = _SCORES.get(self.kind, "score")
         label = _style.with_unit(label, self.unit if self.kind == "residual" else None)
         label = "probability before" if x == "probability" else label
@@ -307,5 +303,5 @@ class RecalibrationDisplay:
 
 
 def _across(x: Axis, scores: FloatArray, base: FloatArray | None) -> FloatArray:
-    """What the map is drawn over."""
+    """Return the x coordinates of a map."""
     return base if x == "probability" and base is not None else scores

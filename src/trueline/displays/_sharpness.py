@@ -1,4 +1,4 @@
-"""How wide forecasts are."""
+"""Widths of intervals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from trueline.displays import _style
 from trueline.displays._forecasts import (
     Forecasts,
+    FromPredictions,
     each,
     named,
-    of_estimator,
     own_name,
     results,
 )
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.patches import StepPatch
     from matplotlib.text import Text
 
-# Height of a histogram, of the 1 that each forecast has.
+# Height of a histogram, as a share of the height of a row.
 _HEIGHT = 0.6
 # Height of the text below it, in points.
 _TEXT = 20.0
@@ -34,12 +34,12 @@ _TEXT = 20.0
 _NAMES = 0.4
 
 
-class SharpnessDisplay:
-    """How wide the intervals of forecasts are, one row of the picture a forecast.
+class SharpnessDisplay(FromPredictions):
+    """Widths of the intervals of forecasts, one row of the picture per forecast.
 
     Each row has the histogram of the widths, scaled to the same height, with a bar from the 5th
-    to the 95th percentile and a mark at the mean. Narrow is good only for intervals that hold:
-    given outcomes, the share that they hold stands beside the mean width, below the mark.
+    to the 95th percentile and a mark at the mean. Narrow intervals are better only if they hold:
+    with outcomes, their coverage is written beside the mean width.
 
     Make one with `from_predictions` or `from_estimator`, or from results of
     `trueline.interval_widths`.
@@ -47,13 +47,13 @@ class SharpnessDisplay:
     Parameters
     ----------
     widths : Widths or mapping of names to Widths
-        All of the same coverage.
+        They must have the same coverage.
     name : str, optional
         Name of a single forecast.
     held : mapping of names to float, optional
-        Share of outcomes that the intervals hold.
+        Coverage of the intervals.
     y_name, unit : str, optional
-        What the outcome is called and measured in, for the label.
+        Name and unit of the outcome, for the label.
 
     Attributes
     ----------
@@ -62,11 +62,11 @@ class SharpnessDisplay:
     histograms_ : dict of matplotlib StepPatch
         The histograms by name.
     bars_ : dict of matplotlib Line2D
-        From the 5th to the 95th percentile.
+        Bars from the 5th to the 95th percentile.
     marks_ : dict of matplotlib Line2D
-        The means.
+        Marks at the means.
     texts_ : dict of matplotlib Text
-        What stands below them.
+        Texts below the marks.
 
     Examples
     --------
@@ -129,16 +129,15 @@ class SharpnessDisplay:
         y : (n,) array-like or None
             Outcomes; None if there are none yet.
         dist : Distribution or mapping of names to Distribution
-            The n forecasts, of one model or of several.
+            The n forecasts of one model or of several.
         coverage : float, default 0.9
-            Probability that the intervals should hold.
+            Probability of the intervals.
         sample_weight : (n,) array-like, optional
             Weights of the rows.
         name : str, optional
             Name of a single forecast.
         y_name, unit : str, optional
-            What the outcome is called and measured in; the name is that of the series `y` by
-            default.
+            Name and unit of the outcome; by default the name of the series `y`.
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         **kwargs : dict
@@ -150,65 +149,16 @@ class SharpnessDisplay:
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        labels = {"y_name": own_name(y) if y_name is None else y_name, "unit": unit}
-        return cls._of(y, forecasts, coverage, sample_weight, labels).plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike | None,
-        *,
-        coverage: float = 0.9,
-        sample_weight: ArrayLike | None = None,
-        name: str | None = None,
-        y_name: str | None = None,
-        unit: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the widths of the intervals of a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted regressor or mapping of names to fitted regressors
-            What they say of their uncertainty is read as `CalibratedRegressor` reads it.
-        X : (n, d) array-like
-            Features.
-        y : (n,) array-like or None
-            Outcomes; None if there are none yet.
-        coverage, sample_weight, name, y_name, unit, ax, **kwargs
-            As in `from_predictions`; the name is that of the class by default.
-
-        Returns
-        -------
-        SharpnessDisplay
-        """
-        _style.require_matplotlib(f"{cls.__name__}.from_estimator")
-        forecasts = of_estimator(estimator, X, name)
-        labels = {"y_name": own_name(y) if y_name is None else y_name, "unit": unit}
-        return cls._of(y, forecasts, coverage, sample_weight, labels).plot(ax, **kwargs)
-
-    @classmethod
-    def _of(
-        cls,
-        y: ArrayLike | None,
-        forecasts: dict[str, Any],
-        coverage: float,
-        sample_weight: ArrayLike | None,
-        labels: dict[str, str | None],
-    ) -> Self:
         held = None
         if y is not None:
             held = each(
-                forecasts,
-                lambda dist: coverage_of(y, dist, coverage, sample_weight=sample_weight),
+                forecasts, lambda dist: coverage_of(y, dist, coverage, sample_weight=sample_weight)
             )
         widths = each(
             forecasts, lambda dist: interval_widths(dist, coverage, sample_weight=sample_weight)
         )
-        return cls(widths, held=held, **labels)
+        y_name = own_name(y) if y_name is None else y_name
+        return cls(widths, held=held, y_name=y_name, unit=unit).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw.
@@ -216,7 +166,7 @@ class SharpnessDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default. Axes of their own: each forecast is a row.
+            Where to draw; a new figure by default. They should be empty.
         **kwargs : dict
             For the histograms, as in `matplotlib.axes.Axes.stairs`.
 
@@ -271,7 +221,7 @@ class SharpnessDisplay:
         self.marks_[key] = ax.plot([widths.mean], [base], **mean, zorder=4)[0]
 
     def _write(self, ax: Axes, base: int, key: str, room: float) -> None:
-        """Write below the mark of the mean, where nothing else is, and within the axes."""
+        """Write the text below the mark, within the axes."""
         widths = self.widths[key]
         text = f"mean {widths.mean:.3g}"
         if key in self.held:
@@ -293,7 +243,7 @@ class SharpnessDisplay:
         )
 
     def _right_end(self) -> float:
-        """Widest that is drawn, and a little more."""
+        """Return the right end of the x axis, a little beyond all that is drawn."""
         ends = [w.edges[-1] for w in self.widths.values()]
         means = [w.mean for w in self.widths.values() if np.isfinite(w.mean)]
         return 1.05 * float(max(ends + means))

@@ -1,44 +1,46 @@
-"""How all displays look.
+"""Colours, legends and sizes that all displays share.
 
-The colours are those of Okabe and Ito, some of them darker or lighter: told apart with any kind
-of colour vision. Lightness, line style and marker differ too, so that greyscale print will do.
+The colours are those of Okabe and Ito, some of them darker or lighter, which differ with any kind
+of colour vision. Lightness, line style and marker differ too, for print in greyscale.
 """
 
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from trueline._messages import MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
 
-# What we drew, so that a second display on the same axes goes on where the first one stopped.
+# Marks of what we drew, so that a second display on the same axes continues the first one.
 _SERIES = "trueline-series"
-REFERENCE = "trueline-reference"
+_REFERENCE = "trueline-reference"
 
-# Axes narrower than this, in points, have no room for a legend inside.
+# Axes narrower than this, in points, have their legend below.
 _NARROW = 260.0
 # Width of a letter, in units of the font size, and the fewest letters in a line of a label.
 _LETTER, _SHORTEST = 0.55, 12
 
-# How far below the labels of the y axis a legend may reach to the left, in points.
+# Distance that a legend below may reach to the left of the axes, in points.
 _LEFT = 30.0
 # Handle, its distance to the text, and that to the next column, in units of the font size.
 _HANDLE, _PAD, _GAP = 1.8, 0.6, 1.0
-# The same of a legend inside, with its margins, and the share of the axes that it may take up.
+# The sum for a legend inside, with its margins, and the share of the axes that it may take.
 _BESIDES, _INSIDE = 4.5, 0.62
-# Axes keep at least this share of the height of their figure where a legend stands below.
+# Axes keep at least this share of the height of their figure above a legend.
 _LOWEST = 0.3
 
 MUTED = "0.5"
 
 
 class Look(NamedTuple):
-    """What tells one series from another."""
+    """Colour, line style and marker of a series."""
 
     color: str
     linestyle: Any
@@ -74,7 +76,7 @@ _ON_DARK = ["#7FC8F0", "#E0752D", "#F0E442", "#FFFFFF", "#2DBE96", "#CC79A7"]
 
 
 def require_matplotlib(caller: str) -> None:
-    """Raise unless matplotlib is there, before anything is computed."""
+    """Raise unless matplotlib is installed, before anything is computed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -95,11 +97,11 @@ def axes_and_figure(ax: Any, caller: str, figsize: tuple[float, float]) -> tuple
         figure, new = plt.subplots(figsize=figsize, layout="constrained")
         return new, figure
     if not isinstance(ax, Axes):
-        mend = {
+        hint = {
             "Figure": "Pass its axes: figure.gca().",
             "ndarray": "Of several, pass one: axes.flat[0].",
         }.get(type(ax).__name__, "Make one with: figure, ax = matplotlib.pyplot.subplots().")
-        raise TypeError(f"ax is of type {type(ax).__name__}; expected a matplotlib Axes. {mend}")
+        raise TypeError(f"ax is of type {type(ax).__name__}; expected a matplotlib Axes. {hint}")
     home = ax.get_figure()
     if home is None:
         raise ValueError("ax is on no figure; expected axes that have not been removed.")
@@ -122,7 +124,7 @@ def ink(ax: Axes) -> str:
 
 
 def opacity(ax: Axes, on_light: float) -> float:
-    """Opacity that looks on any background as this one does on a light one."""
+    """Return the opacity that looks the same on this background as `on_light` on a light one."""
     return min(1.6 * on_light, 1.0) if is_dark(ax) else on_light
 
 
@@ -132,7 +134,7 @@ def paper(ax: Axes) -> Any:
 
 
 def looks(ax: Axes, count: int) -> list[Look]:
-    """Looks of `count` more series; the last one, which is what one has now, is the plainest."""
+    """Return the looks of `count` more series; the last one is the plainest."""
     colours = _ON_DARK if is_dark(ax) else _ON_LIGHT
     drawn = sum(artist.get_gid() == _SERIES for artist in ax.get_children())
     order = [drawn + i for i in (*range(1, count), 0)]
@@ -147,26 +149,48 @@ def mark(artist: Any, gid: str = _SERIES) -> Any:
 
 def has_reference(ax: Axes) -> bool:
     """Whether a display has drawn its reference here."""
-    return any(artist.get_gid() == REFERENCE for artist in ax.get_children())
+    return any(artist.get_gid() == _REFERENCE for artist in ax.get_children())
+
+
+def band(
+    ax: Axes, x: Any, lower: Any, upper: Any, confidence: float, step: Any = None
+) -> PolyCollection:
+    """Draw the band that chance explains."""
+    return ax.fill_between(
+        x,
+        lower,
+        upper,
+        step=step,
+        color=MUTED,
+        alpha=opacity(ax, 0.25),
+        linewidth=0.0,
+        label=f"chance ({percent(confidence)})",
+    )
+
+
+def reference(ax: Axes, x: Any, y: Any, **kwargs: Any) -> Line2D:
+    """Draw the line that a perfect forecast would have."""
+    line = ax.plot(x, y, color=MUTED, linewidth=1.0, zorder=1.5, **kwargs)
+    return cast("Line2D", mark(line[0], _REFERENCE))
 
 
 def tidy(ax: Axes) -> None:
-    """Take away what says nothing."""
+    """Remove the spines at the top and on the right."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def is_narrow(ax: Axes) -> bool:
-    """Whether there is no room to spare."""
+    """Whether the axes are too narrow for a legend inside."""
     return width_in_points(ax) < _NARROW
 
 
 def legend(
     ax: Axes, title: str | None = None, *, columns: int | None = None, handles: Any = None
 ) -> Legend:
-    """Legend inside where there is room for it, below the x axis where there is not.
+    """Draw the legend inside if there is room for it, otherwise below the x axis.
 
-    With `columns` it is always below, in so many columns where there is room for them. Long
-    labels are broken or lose their middle; those of the handles stay whole.
+    With `columns` it is always below, in up to this number of columns. Long labels are broken or
+    lose their middle; those of the handles stay whole.
     """
     if handles is None:
         handles = _series_first(ax)
@@ -191,7 +215,7 @@ def legend(
     shift = ScaledTranslation(-left / 72.0, -_room_below(ax) / 72.0, ax.figure.dpi_scale_trans)
     room = 0.97 * _width_drawn(ax) + left
     besides = (_HANDLE + _PAD + _GAP) * _font("small").get_size_in_points()
-    # Of several columns none takes all: one below the other they would take the axes' height.
+    # One of several columns must not take all the width: the rows below would take the height.
     widest = room if columns is None else _INSIDE * room
     labels = [fitted(label, widest - besides) for label in whole]
     below = ax.legend(
@@ -215,7 +239,7 @@ def legend(
 
 
 def _make_room(ax: Axes, legend: Legend) -> None:
-    """Raise the bottom of axes whose legend hangs out of a figure that has no layout to do so."""
+    """Raise the bottom of axes whose legend reaches out of a figure without a layout engine."""
     from matplotlib.figure import Figure
 
     figure = ax.figure
@@ -228,13 +252,13 @@ def _make_room(ax: Axes, legend: Legend) -> None:
 
 
 def _series_first(ax: Axes) -> list[Any]:
-    """Handles of the legend: what was measured, then what it is compared with."""
+    """Return the handles of the legend, series first, then what they are compared with."""
     handles = ax.get_legend_handles_labels()[0]
     return sorted(handles, key=lambda artist: artist.get_gid() != _SERIES)
 
 
 def _columns_that_fit(room: float, labels: list[str], most: int) -> int:
-    """How many columns of a legend, filled one after the other, fit into so many points."""
+    """Return the number of columns, filled one after the other, that fit into the room."""
     besides = (_HANDLE + _PAD + _GAP) * _font("small").get_size_in_points()
     widths = [text_width(label) for label in labels]
     for columns in range(most, 1, -1):
@@ -246,9 +270,9 @@ def _columns_that_fit(room: float, labels: list[str], most: int) -> int:
 
 
 def fitted(text: str, room: float, size: str = "small") -> str:
-    """Break a text into at most two lines of so many points; longer ones lose their middle.
+    """Break a text into at most two lines of `room` points; longer ones lose their middle.
 
-    Names often differ at their end, and what was measured stands there.
+    The end is kept because names often differ there.
     """
     if text_width(text, size) <= room:
         return text
@@ -264,7 +288,7 @@ def fitted(text: str, room: float, size: str = "small") -> str:
         h for k in range(most, -1, -1) if _fits(h := text[:k].rstrip(" ,") + "…", room, size)
     )
     tail = next(t for k in range(most, -1, -1) if _fits(t := text[len(text) - k :], room, size))
-    # A whole word to begin with, if that costs less than a quarter of it.
+    # Begin with a whole word if that costs less than a quarter of the text.
     _, space, rest = tail.partition(" ")
     return f"{head}\n{rest if space and 4 * len(rest) > 3 * len(tail) else tail}"
 
@@ -296,11 +320,11 @@ def _room_below(ax: Axes) -> float:
 
 
 def label_axes(ax: Axes, x: str, y: str | None = None) -> None:
-    """Label the axes, in lines that are no longer than these."""
+    """Label the axes, in lines that fit."""
     letter = _LETTER * float(ax.xaxis.label.get_fontsize())
     ax.set_xlabel(fill(x, max(int(width_in_points(ax) / letter), _SHORTEST)))
     if y is not None:
-        # A legend below narrow axes will take some of their height.
+        # A legend below narrow axes takes some of their height.
         height = height_in_points(ax) * (0.75 if is_narrow(ax) else 1.0)
         ax.set_ylabel(fill(y, max(int(height / letter), _SHORTEST)))
 
@@ -317,7 +341,7 @@ def _width_drawn(ax: Axes) -> float:
 
 
 def _left_end(ax: Axes) -> float:
-    """How far the axes are from the left of the figure, in points."""
+    """Return the distance of the axes from the left of the figure, in points."""
     return float(ax.get_window_extent().x0 / ax.figure.dpi * 72.0)
 
 
@@ -334,8 +358,3 @@ def with_unit(name: str, unit: str | None) -> str:
 def percent(share: float) -> str:
     """0.9 as 90%, 0.995 as 99.5%."""
     return f"{100.0 * share:.4g}%"
-
-
-def chance(confidence: float) -> str:
-    """Label of a band."""
-    return f"chance ({percent(confidence)})"
