@@ -1,10 +1,10 @@
-"""Do targets with few values deserve forecasts with atoms? The wine ratings, 3 to 8, say.
+"""Forecasts with and without atoms for a target with few values, the wine ratings 3 to 8.
 
     TRUELINE_DATA=folder python examples/atoms.py
 
-Forecasts of the league table as they are, and rounded to the nearest value that the training
-targets have. Calibration is judged by the randomised PIT, because a forecast with steps is never
-calibrated in the sense of the paper's Eq. 8, which takes P(Y <= y) as it is.
+The forecasts are those of the league table, unchanged and rounded to the nearest value of the
+training targets. Calibration is measured with the randomised PIT, because a forecast with atoms is
+never calibrated in the sense of the paper's Eq. 8, which uses P(Y <= y).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ COLUMNS = ("normalised CRPS", "90% hold", "width", "error / floor", "Eq. 9 / flo
 
 
 def rounded(dist: tl.Distribution, values: np.ndarray) -> tl.Samples:
-    """Forecasts rounded to the nearest of these values."""
+    """Round forecasts to the nearest of these values."""
     edges = 0.5 * (values[1:] + values[:-1])
     return tl.Samples(values[np.searchsorted(edges, dist.ppf(DRAWS))])
 
 
 def scores(y: np.ndarray, y_train: np.ndarray, dist: tl.Distribution) -> tuple[float, ...]:
-    """What the columns show."""
+    """Return the numbers of the columns."""
     climate = np.tile(np.quantile(y_train, LEVELS), (len(y), 1))
     floor = tl.calibration_floor(len(y), len(y_train))
     levels = np.arange(11) / 10
@@ -79,8 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "",
             made_by(command),
             "",
-            f"Means over {options.seeds} splits. Errors are calibration errors as multiples of the",
-            "least that can be expected: of the randomised PIT, and the paper's Eq. 9.",
+            f"Means over {options.seeds} splits. Errors are calibration errors divided by their",
+            "floor: of the randomised PIT, and of the paper's Eq. 9.",
             "",
             *lines,
             "",

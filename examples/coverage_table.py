@@ -1,26 +1,26 @@
-"""How often intervals hold: 50, 80, 90 and 95% of any model, on twelve sets.
+"""Coverage of 50, 80, 90 and 95% intervals of five models on twelve data sets.
 
     TRUELINE_DATA=folder python examples/coverage_table.py            # all; an hour on one core
     TRUELINE_DATA=folder python examples/coverage_table.py --quick    # small sets, one split
 
-The sets are scikit-learn's diabetes, three that are made here, afresh for every seed, and the
-eight of the league table, where the folder holds them. Each is split at random, seeds 0 and up,
+The data sets are scikit-learn's diabetes, three simulated ones, drawn again for every seed, and the
+eight of the league table, if the folder holds them. Each is split at random, with seeds 0 and up,
 in four ways:
 
 frozen
-    A third trains, a third calibrates, a third tests, with ``scale_estimator=None``. The law is
-    exact, whatever the model: of m test scores the number between the i-th and the j-th of n
+    A third of the rows trains, a third calibrates, a third tests, with ``scale_estimator=None``.
+    For any model the law is exact: the number of m test scores between the i-th and the j-th of n
     calibration scores is Beta-binomial(m, j - i, n + 1 - j + i), and the quantile at level q lies
-    between those of rank k = floor(q (n + 1)) and k + 1.
+    between the scores of rank k = floor(q (n + 1)) and k + 1.
 frozen-scale
-    The same with the default ``scale_estimator="auto"``, which learns from the rows that calibrate:
-    the law is nearly that one.
+    The same with the default ``scale_estimator="auto"``, which learns from the calibration rows:
+    the law holds approximately.
 pooled, ensemble
     ``cv=5`` on three quarters, tested on the rest, without and with ``ensemble=True``. There is no
-    law; wanted is an average over sets no more than 1 point below and 3 above what was asked for.
+    exact law; the mean over data sets should be at most 1 point below and 3 above the nominal one.
 
-A model's coverage in a set is its average over seeds. Beside the averages over sets stands their
-standard error, from how much the sets differ, but no less than that of chance alone.
+The coverage of a model on a data set is its mean over seeds. The standard error of a mean over data
+sets comes from the variation between them, and is at least that of chance alone.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ SMALL_SETS = ("diabetes", *MADE, "mpg", "cpu")
 SMALL = 500
 MADE_ROWS, QUICK_ROWS = 1500, 600
 WAYS = ("frozen", "frozen-scale", "pooled", "ensemble")
-#: Points by which the average over sets may differ from what was asked for.
+#: Points by which the mean over data sets may differ from the nominal coverage.
 WANTED = (-1.0, 3.0)
 #: Probability that any comparison with the exact law fails a correct map.
 RISK = 0.001
@@ -78,7 +78,7 @@ QUICK: dict[str, dict[str, int]] = {
     "HistGradientBoosting": {"max_iter": 30},
 }
 
-#: Central intervals, then what lies below their upper and above their lower ends, as levels.
+#: Levels of central intervals, then of the ranges below their upper and above their lower ends.
 TAILS = tuple(0.5 * (1.0 - c) for c in COVERAGES)
 EVENTS = (
     *((t, 1.0 - t) for t in TAILS),
@@ -100,7 +100,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """How many outcomes of a split lie in each event: with its ends, and strictly between them."""
+    """Number of outcomes of a split in each event, with and without its ends."""
 
     task: Task
     n_fit: int
@@ -136,12 +136,12 @@ def rows_of(data: str, seed: int, quick: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 def present(sets: Sequence[str]) -> list[str]:
-    """Return the sets that are there, with a line for each that is left out."""
+    """Return the available data sets; print a line for each that is left out."""
     there = []
     for data in sets:
         try:
             rows_of(data, 0, quick=True)
-        except SystemExit as missing:  # how the league table says what it lacks
+        except SystemExit as missing:  # raised by league.load
             print(f"{data} is left out: {missing}")
         else:
             there.append(data)
@@ -151,7 +151,7 @@ def present(sets: Sequence[str]) -> list[str]:
 
 
 def seeds_of(data: str, quick: bool) -> int:
-    """Return how many splits of a set are measured: the more, the fewer rows it has."""
+    """Return the number of splits of a data set; small data sets have more."""
     n = len(rows_of(data, 0, quick)[1])
     return 1 if quick or n > LARGE else 3 if n > SMALL else 5
 
@@ -169,7 +169,7 @@ def measure(task: Task) -> Result:
     share = 1 / 3 if frozen else 1 / 4
     X, X_test, y, y_test = train_test_split(X, y, test_size=share, random_state=task.seed)
     with warnings.catch_warnings():
-        # Of tied scores: they are counted here.
+        # The warning is about tied scores, which are counted here.
         warnings.simplefilter("ignore", tl.CalibrationWarning)
         if frozen:
             X_train, X, y_train, y = train_test_split(X, y, test_size=0.5, random_state=task.seed)
@@ -186,7 +186,7 @@ def measure(task: Task) -> Result:
 
 
 def count(dist: tl.Distribution, y: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Outcomes in each event with and without its ends, and outcomes at a jump of their CDF.
+    """Count outcomes in each event with and without its ends, and at a jump of their CDF.
 
     An outcome is at or above the quantile at level q exactly if P(Y <= y) >= q, and at or below
     it if P(Y < y) <= q; a mixture's CDF costs far less than its quantiles.
@@ -203,7 +203,7 @@ def count(dist: tl.Distribution, y: np.ndarray) -> tuple[tuple[int, ...], tuple[
 
 @cache
 def band(n: int, m: int, low: float, high: float, share: float) -> tuple[int, int]:
-    """Least and greatest number of m outcomes between two quantiles that chance explains.
+    """Return the range of the number of m outcomes between two quantiles by the exact law.
 
     Fewer, and also more, have a probability of at most `share`. With ties it holds as well, for
     fewer inside or at the ends, and for more strictly between them: ties broken at random follow
@@ -226,14 +226,14 @@ def band(n: int, m: int, low: float, high: float, share: float) -> tuple[int, in
 
 
 def outside(result: Result, share: float) -> np.ndarray:
-    """Which events hold fewer or more outcomes than the exact law explains."""
+    """Return which events hold fewer or more outcomes than the exact law allows."""
     n, m = result.n_fit, result.n_test
     lower, upper = np.array([band(n, m, *event, share) for event in EVENTS]).T
     return (np.array(result.inside) < lower) | (np.array(result.strictly) > upper)
 
 
 def share_of(comparisons: int) -> float:
-    """Return what one side of one comparison may risk."""
+    """Return the risk of one side of one comparison."""
     return RISK / (2 * comparisons)
 
 
@@ -243,7 +243,7 @@ def share_of(comparisons: int) -> float:
 def tasks_of(
     ways: Sequence[str], bases: Sequence[str], sets: Sequence[str], quick: bool
 ) -> Iterator[Task]:
-    """What to measure, in the order asked for."""
+    """Yield the tasks in order."""
     seeds = {data: seeds_of(data, quick) for data in sets}
     for way in ways:
         for base in bases:
@@ -253,7 +253,7 @@ def tasks_of(
 
 
 def run(tasks: Sequence[Task], jobs: int) -> list[Result]:
-    """Measure all, with a line for each split that is done; results are in the order of tasks."""
+    """Measure all tasks and print one line per split; results are in the order of the tasks."""
     started = time.perf_counter()
     done: dict[Task, Result] = {}
 
@@ -282,7 +282,7 @@ def run(tasks: Sequence[Task], jobs: int) -> list[Result]:
 
 
 def by(results: Sequence[Result], field: str) -> dict[str, list[Result]]:
-    """Results by a field of their task, in the order they came."""
+    """Group results by a field of their task, in order."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(getattr(result.task, field), []).append(result)
@@ -294,11 +294,11 @@ def mean_coverage(results: Sequence[Result]) -> np.ndarray:
 
 
 def averages(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
-    """Coverage less what was asked for in points, averaged over sets, and its standard error.
+    """Return coverage minus nominal in points, a mean over data sets, and its standard error.
 
-    The error is what the scatter of the sets says, but no less than what chance does in splits
-    that are independent: the scatter of a few sets may be small by luck. Splits of one set are
-    not, a row that tests in one calibrates in others, so that this errs on the wide side.
+    The error comes from the variation between data sets, which may be small by chance, and is at
+    least that of independent splits. Splits of one data set share rows, so that this errs on the
+    wide side.
     """
     asked = np.array(COVERAGES)
     groups = by(results, "data").values()
@@ -340,7 +340,7 @@ def table(results: Sequence[Result]) -> list[str]:
 
 
 def verdict(results: Sequence[Result]) -> str:
-    """Say whether the results of one way are what they should be."""
+    """Return a sentence on whether the results of one way are as expected."""
     way = results[0].task.way
     if way in ("frozen", "frozen-scale"):
         comparisons = len(results) * len(EVENTS)
@@ -361,24 +361,25 @@ def verdict(results: Sequence[Result]) -> str:
                 clear = ", by more than two standard errors" if beyond > 2.0 * e else ""
                 lines.append(f"- {base} at {c:.0%}: {a:+.2f} ± {e:.2f}{clear}")
     total = len(by(results, "base")) * len(COVERAGES)
-    said = f"{len(lines)} of {total} means over sets are outside {low:+g} to {high:+g} points"
-    return "\n".join([f"{said}:", "", *lines] if lines else [f"{said}."])
+    summary = f"{len(lines)} of {total} means over sets are outside {low:+g} to {high:+g} points"
+    return "\n".join([f"{summary}:", "", *lines] if lines else [f"{summary}."])
 
 
 def report(results: Sequence[Result], made: str, left_out: Sequence[str] = ()) -> str:
-    """All tables, with what is needed to make them again."""
+    """Return all tables, with the command that made them."""
     lines = [
         "# How often intervals hold",
         "",
         made,
         *(f"Left out, for want of data: {', '.join(left_out)}." for _ in left_out[:1]),
         "",
-        "Shares of test outcomes inside their interval in per cent, averaged over the splits with",
-        "seeds 0 and up, as many as the column says; `rows` is how many `fit` was given. Means",
-        "over sets are points above what was asked for, with their standard error, from how much",
-        "the sets differ. In brackets is what the exact law allows one split. Tied outcomes have",
-        "the score of a row that calibrates: at the end of an interval they count as inside, so",
-        "that coverage may lie above the brackets, and for too many the law leaves them out.",
+        "Percentages of test outcomes inside their interval, averaged over the splits with seeds",
+        "0 and up; `seeds` is the number of splits, `rows` the number of rows passed to `fit`.",
+        "Means over data sets are points above the nominal coverage, with their standard error",
+        "from the variation between data sets. The brackets show the range of a single split by",
+        "the exact law. Tied outcomes have the score of a calibration row. At the end of an",
+        "interval they count as inside, so that coverage may be above the brackets; the",
+        "comparison with the upper end of the law leaves them out.",
     ]
     for way, mine in by(results, "way").items():
         lines += ["", f"## {way}", "", *table(mine), "", verdict(mine)]

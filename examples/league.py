@@ -1,14 +1,15 @@
-"""The league table: how sharp calibrated forecasts are on the eight UCI sets.
+"""The league table: the sharpness of calibrated forecasts on the eight UCI data sets.
 
     TRUELINE_DATA=folder python examples/league.py            # all of it; half an hour on one core
     TRUELINE_DATA=folder python examples/league.py --quick    # small sets, one split each
 
-The folder holds ``uci/<set>.csv``, with a header and the target last. Random 25% test splits,
-seeds 0 to 4, two for sets above 1,900 rows; features standardised. The score is the normalised
-CRPS: twice the mean pinball loss over 99 levels, divided by that of the training targets' own
-distribution. Lower is better; a forecast that ignores the features has about 1. Beside it stand
-the mean absolute error of the coverage of 90% intervals, over sets, and the calibration error as a
-multiple of the least that any forecaster can expect (`trueline.calibration_floor`).
+The folder holds ``uci/<set>.csv``, with a header and the target in the last column. Splits are
+random with 25% test rows and seeds 0 to 4, or two splits for data sets above 1,900 rows; features
+are standardised. The score is the normalised CRPS: twice the mean pinball loss over 99 levels,
+divided by that of the distribution of the training targets. Lower is better; a forecast that
+ignores the features has about 1. The other numbers are the absolute error of the coverage of 90%
+intervals, a mean over data sets, and the calibration error divided by its floor
+(`trueline.calibration_floor`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ MODELS: dict[str, Callable[[int], Any]] = {
 
 
 def point(model: Any, X: Any) -> tl.Distribution:
-    """Forecast that ignores what the model says of its own uncertainty."""
+    """Return a point forecast, without the uncertainty that the model may offer."""
     return tl.Point(model.predict(X))
 
 
@@ -67,14 +68,14 @@ def conditional(model: Any, seed: int) -> CalibratedRegressor:
     return CalibratedRegressor(model, method=recalibrator, random_state=seed)
 
 
-#: What is measured here.
+#: The recipes that are measured.
 RECIPES: dict[str, Callable[[Any, int], CalibratedRegressor]] = {
     "trueline, constant width": constant_width,
     "trueline, the default": default,
     "trueline, Conditional": conditional,
 }
 
-#: Normalised CRPS of others, averaged over all eight sets, measured before on these splits.
+#: Normalised CRPS of other packages, averaged over all eight data sets, measured earlier.
 MEASURED_BEFORE: dict[str, tuple[float, float, float]] = {
     "best peer (netcal; crepes for the last)": (0.533, 0.422, 0.466),
     "split, constant width": (0.534, 0.443, 0.469),
@@ -106,13 +107,13 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mean_pinball(y: np.ndarray, quantiles: np.ndarray) -> float:
-    """Mean pinball loss over rows and levels, doubled: an estimate of the CRPS."""
+    """Return twice the mean pinball loss over rows and levels, an estimate of the CRPS."""
     miss = y[:, None] - quantiles
     return 2.0 * float(np.maximum(LEVELS * miss, (LEVELS - 1.0) * miss).mean())
 
 
 def split(data: str, seed: int) -> tuple[np.ndarray, ...]:
-    """X_train, X_test, y_train and y_test of a set, features standardised."""
+    """Return X_train, X_test, y_train and y_test of a data set, with standardised features."""
     X_train, X_test, y_train, y_test = train_test_split(
         *load(data), test_size=0.25, random_state=seed
     )
@@ -121,7 +122,7 @@ def split(data: str, seed: int) -> tuple[np.ndarray, ...]:
 
 
 def measure(data: str, model: str, seed: int) -> list[Result]:
-    """Every recipe for one model on one split."""
+    """Measure every recipe for one model on one split."""
     X_train, X_test, y_train, y_test = split(data, seed)
     climate = np.tile(np.quantile(y_train, LEVELS), (len(y_test), 1))
     floor = tl.calibration_floor(len(y_test), len(y_train))
@@ -145,7 +146,7 @@ def measure(data: str, model: str, seed: int) -> list[Result]:
 
 
 def splits(sets: Sequence[str], models: Sequence[str], quick: bool) -> Iterator[tuple[Any, ...]]:
-    """What to measure: (set, model, seed)."""
+    """Yield the tasks: (data set, model, seed)."""
     for data in sets:
         seeds = 1 if quick else 2 if len(load(data)[1]) > LARGE else 5
         for model in models:
@@ -154,7 +155,7 @@ def splits(sets: Sequence[str], models: Sequence[str], quick: bool) -> Iterator[
 
 
 def run(tasks: Sequence[tuple[Any, ...]], jobs: int) -> list[Result]:
-    """Measure all, with a line for each split that is done."""
+    """Measure all tasks and print one line per split."""
     results: list[Result] = []
     started = time.perf_counter()
 
@@ -176,7 +177,7 @@ def run(tasks: Sequence[tuple[Any, ...]], jobs: int) -> list[Result]:
 
 
 def summary(results: Sequence[Result], recipe: str, model: str) -> tuple[float, ...] | None:
-    """Mean over sets of CRPS, of the absolute coverage error, of calibration / floor and time."""
+    """Return means over data sets: CRPS, coverage error, calibration error / floor, seconds."""
     mine = [r for r in results if r.recipe == recipe and r.model == model]
     if not mine:
         return None
@@ -194,13 +195,13 @@ def summary(results: Sequence[Result], recipe: str, model: str) -> tuple[float, 
 
 
 def table(results: Sequence[Result], models: Sequence[str]) -> str:
-    """The league table as text."""
+    """Return the league table as text."""
     lines = [f"{'normalised CRPS':<42}" + "".join(f"{m:>22}" for m in models)]
     for name, values in MEASURED_BEFORE.items():
         known = dict(zip(MODELS, values, strict=True))
         lines.append(f"{name:<42}" + "".join(f"{known[m]:>22.3f}" for m in models))
     lines[1:] = [line + "  (measured before, not in this run)" for line in lines[1:]]
-    heads = ("", "  error of 90% coverage", "  calibration error / floor", "  seconds a split")
+    heads = ("", "  error of 90% coverage", "  calibration error / floor", "  seconds per split")
     for recipe in RECIPES:
         columns = [summary(results, recipe, m) for m in models]
         for i, head in enumerate(heads):
@@ -211,10 +212,10 @@ def table(results: Sequence[Result], models: Sequence[str]) -> str:
 
 
 def by_set(results: Sequence[Result], models: Sequence[str]) -> str:
-    """Normalised CRPS, 90% coverage and calibration error / floor of each set, as Markdown."""
+    """Return normalised CRPS, 90% coverage and calibration error / floor by data set."""
     sets = list(dict.fromkeys(r.data for r in results))
     lines = [
-        "Of each set: normalised CRPS, share of 90% intervals that hold, calibration error / floor",
+        "By data set: normalised CRPS, coverage of 90% intervals, calibration error / floor",
         "",
         f"| model | recipe | {' | '.join(sets)} |",
         f"|---|---|{'---|' * len(sets)}",
@@ -234,7 +235,7 @@ def by_set(results: Sequence[Result], models: Sequence[str]) -> str:
 
 
 def made_by(command: Sequence[str]) -> str:
-    """What it takes to make a result again: the command and the versions."""
+    """Return a sentence with the command and the versions."""
     versions = {
         "Python": platform.python_version(),
         "numpy": np.__version__,
@@ -247,13 +248,13 @@ def made_by(command: Sequence[str]) -> str:
 
 
 def check_output(parser: argparse.ArgumentParser, path: Path | None) -> None:
-    """Say before an hour's work that its result cannot be written."""
+    """Stop before any work is done if the result cannot be written."""
     if path is None:
         return
     if path.is_dir():
         parser.error(f"--output {path} is a folder; expected a file's name.")
     if not path.parent.is_dir():
-        parser.error(f"--output {path}: its folder is not there; make it first.")
+        parser.error(f"--output {path}: its folder does not exist; create it first.")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -273,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = run(tasks, options.jobs)
     text = table(results, options.models)
     if tuple(sets) != SETS or options.quick:
-        text += "\nOurs are averages over fewer sets or splits than those measured before."
+        text += "\nThese are averages over fewer data sets or splits than those measured before."
     print()
     print(text)
     if options.output is not None:

@@ -1,24 +1,26 @@
-"""What other packages forecast by default on the UCI sets, before and after recalibration.
+"""Default forecasts of other packages on the UCI data sets, before and after recalibration.
 
     make compare                          # all of it, in .venvs/trees; results/packages.md
     make compare ARGS=--quick             # two small sets, one split each; prints only
 
-Each model is fitted on half of the rows with its defaults, `tl.Isotonic` on a quarter that the
-model has not seen, and the last quarter tests: random splits, seeds 0 to 4, 0 to 2 for sets above
-1,900 rows; features standardised. Forecasts are read as `CalibratedRegressor` reads them. Models
-that are trained for quantiles are trained for 0.05, 0.1, 0.2, ..., 0.9 and 0.95.
+Each model is fitted with its defaults on half of the rows, `tl.Isotonic` on a quarter that the
+model has not seen, and the last quarter is the test set. Splits are random, with seeds 0 to 4, or 0
+to 2 for data sets above 1,900 rows; features are standardised. Forecasts are read as
+`CalibratedRegressor` reads them. Quantile models are trained for the levels 0.05, 0.1, 0.2, ...,
+0.9 and 0.95.
 
-The calibration error (Eq. 9) stands as a multiple of 1.65 (1 / T + 1 / n), what a perfect forecast
-could expect after n calibration rows on T test rows, both before and after. "By chance" is such a
-forecast: the mean and the worst set of simulated runs with the rows and seeds of this one.
+The calibration error (Eq. 9) is given as a multiple of its floor 1.65 (1 / T + 1 / n), the expected
+error of a perfect forecast that is recalibrated on n rows and tested on T rows, both before and
+after. "By chance" is such a forecast: the mean and the worst data set of simulated runs with the
+rows and seeds of this one.
 
-A ratio of the CRPS above 1 is the price of few rows where a default was calibrated already. That of
-CatBoost MultiQuantile on auto and cpu is of another kind: forecasts there collapse. In one split of
-auto the narrowest calibration row is 0.0002 wide, where the median is 1,160, and its outcome has a
-score of -1.5e7. The map gives every row the share of 1 / n that such an outcome had: calibrated, of
-no use beyond its 90% interval, and 7,222 times the CRPS; in the other splits of both sets 0.9 to 14
-times. `tl.Auto`, which chooses by CRPS, is better in seven of those ten splits, and no help in the
-two worst.
+A ratio of the CRPS above 1 is the cost of few calibration rows for a default that was already
+calibrated. The ratio of CatBoost MultiQuantile on auto and cpu has another cause: its forecasts
+collapse. In one split of auto the width of the narrowest calibration row is 0.0002, where the
+median is 1,160, and its outcome has a score of -1.5e7. The map gives every row the probability 1 /
+n of such an outcome, so the forecast is calibrated but useless beyond its 90% interval, with 7,222
+times the CRPS; in the other splits of both data sets the ratio is 0.9 to 14. `tl.Auto`, which
+chooses by CRPS, is better in seven of those ten splits, but not in the two worst.
 """
 
 from __future__ import annotations
@@ -111,7 +113,7 @@ def bayesian_ridge(seed: int) -> Any:
 
 
 class Model(NamedTuple):
-    """What is measured, and the package that it needs."""
+    """A model and the package that it needs."""
 
     package: str
     make: Callable[[int], Any]
@@ -167,7 +169,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def split(data: str, seed: int) -> tuple[np.ndarray, ...]:
-    """X and y to train on (half), to calibrate on and to test on (a quarter each)."""
+    """Return X and y to train on (half), to calibrate on and to test on (a quarter each)."""
     X, X_rest, y, y_rest = train_test_split(*load(data), test_size=0.5, random_state=seed)
     X_cal, X_test, y_cal, y_test = train_test_split(
         X_rest, y_rest, test_size=0.5, random_state=seed
@@ -178,12 +180,12 @@ def split(data: str, seed: int) -> tuple[np.ndarray, ...]:
 
 
 def measure(data: str, name: str, seed: int) -> Result:
-    """One model on one split."""
+    """Measure one model on one split."""
     X, y, X_cal, y_cal, X_test, y_test = split(data, seed)
     started = time.perf_counter()
     rows = slice(MODELS[name].most_rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the packages, by the hundred
+        warnings.simplefilter("ignore")  # the packages issue hundreds
         model = MODELS[name].make(seed).fit(X[rows], y[rows])
         F_cal, F = read_forecast(model, X_cal), read_forecast(model, X_test)
     G = tl.Isotonic().fit(y_cal, F_cal).transform(F)
@@ -202,12 +204,12 @@ def measure(data: str, name: str, seed: int) -> Result:
 
 
 def seeds_of(data: str, quick: bool) -> range:
-    """Seeds of the splits of a set."""
+    """Return the seeds of the splits of a data set."""
     return range(1 if quick else 3 if len(load(data)[1]) > LARGE else 5)
 
 
 def run(tasks: Sequence[tuple[str, str, int]], jobs: int) -> list[Result]:
-    """Measure all, with a line for each split that is done; results in the order of tasks."""
+    """Measure all tasks and print one line per split; results are in the order of the tasks."""
     found: dict[tuple[str, str, int], Result] = {}
     started = time.perf_counter()
 
@@ -229,7 +231,7 @@ def run(tasks: Sequence[tuple[str, str, int]], jobs: int) -> list[Result]:
 
 
 def by_chance(sets: Sequence[str], quick: bool, repeats: int = 200) -> tuple[float, float]:
-    """Mean over sets, and worst set, of a perfect forecast; means over simulated runs."""
+    """Return the mean over data sets and the worst of a perfect forecast, by simulation."""
     rng = np.random.default_rng(0)
     errors = np.empty((repeats, len(sets)))
     for i, data in enumerate(sets):
@@ -247,11 +249,11 @@ def by_chance(sets: Sequence[str], quick: bool, repeats: int = 200) -> tuple[flo
     return float(errors.mean()), float(errors.max(axis=1).mean())
 
 
-# ---- telling -------------------------------------------------------------------------
+# ---- output --------------------------------------------------------------------------
 
 
 def means(results: Sequence[Result], of: str) -> dict[str, float]:
-    """Mean over seeds of each set."""
+    """Return the mean over the seeds of each data set."""
     sets = dict.fromkeys(r.data for r in results)
     return {d: float(np.mean([getattr(r, of) for r in results if r.data == d])) for d in sets}
 
@@ -268,7 +270,7 @@ HEADS = (
 
 
 def table(results: Sequence[Result], chance: tuple[float, float]) -> str:
-    """A row a model, means over sets of the means over seeds."""
+    """Return one row per model, means over data sets of the means over seeds."""
     lines = [
         f"| {' | '.join(HEADS)} |",
         f"|{'---|' * len(HEADS)}",
@@ -290,10 +292,10 @@ def table(results: Sequence[Result], chance: tuple[float, float]) -> str:
 
 
 def by_set(results: Sequence[Result]) -> str:
-    """Error / floor before and after, and CRPS after / before, of each set."""
+    """Return error / floor before and after, and CRPS after / before, by data set."""
     sets = list(dict.fromkeys(r.data for r in results))
     lines = [
-        "Of each set, means over its seeds: error / floor before and after, CRPS after / before",
+        "By data set, means over the seeds: error / floor before and after, CRPS after / before",
         "",
         f"| default forecast of | {' | '.join(sets)} |",
         f"|---|{'---|' * len(sets)}",
@@ -307,14 +309,14 @@ def by_set(results: Sequence[Result]) -> str:
 
 
 def versions(models: Sequence[str]) -> str:
-    """Versions of all that it takes to make the table again."""
+    """Return the versions of Python and the packages."""
     packages = ["trueline", "numpy", "scipy", "scikit-learn", *(MODELS[m].package for m in models)]
-    said = [f"{package} {metadata.version(package)}" for package in dict.fromkeys(packages)]
-    return ", ".join([f"Python {platform.python_version()}", *said])
+    named = [f"{package} {metadata.version(package)}" for package in dict.fromkeys(packages)]
+    return ", ".join([f"Python {platform.python_version()}", *named])
 
 
 def page(results: Sequence[Result], chance: tuple[float, float], command: Sequence[str]) -> str:
-    """The table, by set as well, and how it was made."""
+    """Return the page: both tables, and how they were made."""
     models = list(dict.fromkeys(r.model for r in results))
     seeds = {d: max(r.seed for r in results if r.data == d) for d in (r.data for r in results)}
     about = " ".join((__doc__ or "").split("\n\n")[2].split())

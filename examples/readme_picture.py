@@ -2,9 +2,8 @@
 
     python examples/readme_picture.py            # writes docs/images/before-after*.png
 
-The model and its splits are those of ``python -m trueline.demo``. Of the demo's random splits the
-picture shows the most typical one: that whose coverages, before and after, are together nearest to
-the means over all splits.
+The model and its splits are those of ``python -m trueline.demo``. The picture shows the most
+typical split: the one whose coverages, before and after, are nearest to the means over all splits.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 # Twice the width of a README on GitHub, for sharp screens.
 SIZE, DPI, COLOURS = (9.0, 4.4), 200, 64
 COVERAGE = (0.5, 0.9)
-PATIENTS = 74  # half of the test set, which is as many as can be told apart
+PATIENTS = 74  # half of the test set; more could not be distinguished
 
-# The papers of GitHub, and what is drawn on them.
+# The colours of GitHub in light and dark mode.
 THEMES = {
     "before-after.png": {"paper": "#ffffff", "text": "#1f2328", "muted": "#59636e"},
     "before-after-dark.png": {"paper": "#0d1117", "text": "#f0f6fc", "muted": "#9198a1"},
@@ -33,7 +32,7 @@ THEMES = {
 
 
 def draw(shown: Split, theme: dict[str, str]) -> Any:
-    """Left the calibration plot, right the intervals, each before and after."""
+    """Draw the calibration plot on the left and the intervals on the right."""
     import matplotlib.pyplot as plt
 
     style = {
@@ -73,7 +72,7 @@ def draw(shown: Split, theme: dict[str, str]) -> Any:
 
 
 def place_legend(display: tl.CalibrationDisplay) -> None:
-    """Place the legend in the corner that no curve of an over-confident model comes to."""
+    """Place the legend in the corner that curves of an over-confident model leave free."""
     display.ax_.legend(
         handles=[*display.lines_.values(), display.band_],
         title="calibration error (floor)",
@@ -86,7 +85,7 @@ def place_legend(display: tl.CalibrationDisplay) -> None:
 
 
 def draw_intervals(ax: Any, shown: Split, name: str, colour: str) -> None:
-    """Draw patients of the test set, in the order of the forecast."""
+    """Draw test patients, ordered by forecast."""
     display = tl.IntervalDisplay.from_predictions(
         shown.y,
         getattr(shown, name),

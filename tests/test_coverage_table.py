@@ -146,7 +146,7 @@ def test_averages_are_over_sets_and_their_error_is_no_less_than_chance(example):
         (["--bases", "Lasso"], "argument --bases: invalid choice: 'Lasso'"),
         (["--ways", "train"], "argument --ways: invalid choice: 'train'"),
         (["--jobs", "0"], "--jobs is 0; expected 1 or more."),
-        (["--output", "no-such-folder/c.md"], "its folder is not there; make it first."),
+        (["--output", "no-such-folder/c.md"], "its folder does not exist; create it first."),
         (["--output", "."], "--output . is a folder; expected a file's name."),
     ],
 )

@@ -1,4 +1,4 @@
-"""The demo runs without a warning and shows what it promises."""
+"""The demo runs without a warning and shows the effect of recalibration."""
 
 import re
 
@@ -13,7 +13,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_it_shows_an_over_confident_model_mended(capsys, monkeypatch):
+def test_recalibration_fixes_the_coverage(capsys, monkeypatch):
     monkeypatch.setattr(demo, "SPLITS", 20)
     demo.main()
     printed = capsys.readouterr().out

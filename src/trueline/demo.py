@@ -1,10 +1,10 @@
-"""Recalibrate an over-confident model and see what it gains: ``python -m trueline.demo``.
+"""Recalibrate an over-confident model and show the effect: ``python -m trueline.demo``.
 
-The mistake is a common one. A Bayesian linear regression on scikit-learn's diabetes data gives the
-error bars of the regression line, how well its weights are known, and leaves out the scatter of
-the patients around that line. A third of the patients trains the model, a third fits the
-recalibrator, and a third that neither has seen judges both, in many random splits. The page that is
-written shows the most typical of them.
+The model makes a common mistake. A Bayesian linear regression on scikit-learn's diabetes data gives
+the error bars of the regression line, which is the uncertainty of its weights, and leaves out the
+scatter of the patients around that line. A third of the patients trains the model, a third fits the
+recalibrator, and the last third tests both, in many random splits. The report shows the most
+typical split.
 """
 
 import sys
@@ -24,7 +24,7 @@ SPLITS = 100
 
 Measures = dict[str, float]
 
-# label, field of the evaluation, format, what to wish for
+# label, field of the evaluation, format, wanted value
 TABLE = [
     ("90% intervals hold", "coverage", ".1%", "90.0%"),
     ("width of 90% intervals", "interval_width", ".0f", "narrow, once they hold"),
@@ -37,13 +37,13 @@ TABLE = [
 
 
 def forecast(model: Any, X: NDArray[np.float64]) -> tl.Normal:
-    """Forecast with the uncertainty of the regression line alone, without the noise."""
+    """Forecast with the uncertainty of the regression line, without the noise."""
     mean, std = model.predict(X, return_std=True)
     return tl.Normal(mean, np.sqrt(std**2 - 1 / model.alpha_))
 
 
 class Split(NamedTuple):
-    """Patients that neither the model nor the map has seen, and their forecasts."""
+    """Test patients, which neither the model nor the map has seen, and their forecasts."""
 
     patients: NDArray[np.intp]
     y: NDArray[np.float64]
@@ -53,7 +53,7 @@ class Split(NamedTuple):
 
 
 def split(seed: int) -> Split:
-    """Train on a third, recalibrate on a third, forecast the last."""
+    """Train on a third of the patients, recalibrate on a third, forecast the last third."""
     X, y = load_diabetes(return_X_y=True)
     train, rest = train_test_split(np.arange(len(y)), train_size=1 / 3, random_state=seed)
     held_out, test = train_test_split(rest, train_size=1 / 2, random_state=seed)
@@ -65,7 +65,7 @@ def split(seed: int) -> Split:
 
 
 def compare(seed: int) -> tuple[Measures, Measures]:
-    """Evaluate the model on patients it has not seen, before and after recalibration."""
+    """Evaluate the model on the test patients, before and after recalibration."""
     shown = split(seed)
     before = tl.evaluate(shown.y, shown.before)
     after = tl.evaluate(shown.y, shown.after, n_fit=shown.n_fit)
@@ -73,7 +73,7 @@ def compare(seed: int) -> tuple[Measures, Measures]:
 
 
 def most_typical(results: Sequence[tuple[Measures, Measures]]) -> int:
-    """Seed of the split whose coverages are together nearest to their means over all splits."""
+    """Return the seed of the split whose coverages are nearest to their means over all splits."""
     found = np.array([[m["coverage"] for m in pair] for pair in results])
     return int(np.abs(found - found.mean(axis=0)).sum(axis=1).argmin())
 
@@ -84,13 +84,13 @@ def average(measures: tuple[Measures, ...]) -> Measures:
 
 
 def main(output: str | Path = "report.html") -> None:
-    """Print what recalibration changes, in words, then in numbers; write a page that shows it."""
+    """Print the effect of recalibration and write a report."""
     results = [compare(seed) for seed in range(SPLITS)]
     before, after = map(average, zip(*results, strict=True))
     wider = after["interval_width"] / before["interval_width"]
 
     print("How far will a patient's diabetes progress? A Bayesian linear regression answers with")
-    print("error bars that know its own doubt but forget how much patients differ.")
+    print("error bars that contain its own uncertainty but not the differences between patients.")
     print()
     print(f"before: 90% intervals hold {before['coverage']:.1%} of the time")
     print(
@@ -109,9 +109,9 @@ def main(output: str | Path = "report.html") -> None:
 
 
 def write_page(results: Sequence[tuple[Measures, Measures]], output: str | Path) -> Path:
-    """Write the report of the most typical split; return where it is."""
+    """Write the report of the most typical split; return its path."""
     shown = split(most_typical(results))
-    data = load_diabetes(scaled=False)  # ages in years, for people to read
+    data = load_diabetes(scaled=False)  # ages in years
     columns = dict(zip(data.feature_names, data.data[shown.patients].T, strict=True))
     path = tl.report(
         shown.y,

@@ -1,37 +1,37 @@
-"""What the sets are, where they come from, and by what sums they are known."""
+"""The data sets: their sources, licences and checksums."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
-# What the repository says of the sets that it holds.
+# The licences that the sources state.
 _UCI = "CC BY 4.0, by the policy of the UCI repository"
 _UNKNOWN = "not stated"
 
 
 @dataclass(frozen=True)
 class Info:
-    """What a set is and where it comes from.
+    """A data set and its source.
 
     Attributes
     ----------
     name : str
-        What `load` knows it by.
+        The name that `load` takes.
     rows, features : int
         Shape of X.
     target : str
-        What is to be predicted.
+        The name of the outcome.
     source : str
-        Who published it.
+        Where it was published.
     licence : str
-        "not stated" where we know of none.
+        "not stated" if we know of none.
     notes : str
-        What was left out, and what to mind.
+        Rows or columns that are left out, and caveats.
     openml_name : str
         Its name on OpenML.
     openml_id : int
-        Its number there.
+        Its id on OpenML.
 
     Examples
     --------
@@ -49,10 +49,10 @@ class Info:
     notes: str
     openml_name: str
     openml_id: int
-    # Columns that only say which row it is, and what goes where a value is missing.
+    # Identifier columns, and whether rows or columns with missing values are removed.
     identifiers: tuple[str, ...] = field(default=(), repr=False)
     gaps: Literal["rows", "columns"] = field(default="rows", repr=False)
-    # SHA-256 of the file as we know it, and of its values as little-endian float64, row by row.
+    # SHA-256 of the file, and of its values as little-endian float64, row by row.
     file_sum: str = field(default="", repr=False)
     values_sum: str = field(default="", repr=False)
 
@@ -75,7 +75,7 @@ SETS: dict[str, Info] = {
             "mpg",
             "UCI Auto MPG",
             _UCI,
-            "6 rows without horsepower and the cars' names are left out",
+            "6 rows without horsepower and the names of the cars are left out",
             "autoMpg",
             196,
             file_sum="ff246b8e97657c44feaee01cad2c76fabc7181902fe24a0ec7e1fb9f5b49b4b1",
@@ -129,7 +129,7 @@ SETS: dict[str, Info] = {
             "company10",
             "StatLib stock",
             _UNKNOWN,
-            "rows are consecutive trading days, so a random split flatters",
+            "rows are consecutive trading days, so a random split is too optimistic",
             "stock",
             223,
             file_sum="1eaddb2390aa06c066f0369cf4981dd6c6ca410c9a31e7a8ff695c5a12b7008e",
@@ -168,7 +168,7 @@ SETS: dict[str, Info] = {
             "quality",
             "UCI Wine Quality, red",
             _UCI,
-            "6 levels of quality, so ties; 240 rows repeat others",
+            "6 levels of quality, hence ties; 240 rows are duplicates",
             "wine-quality-red",
             40691,
             file_sum="a196a73370e2ce73dbf8947b077f05bb829dd004fb20f65bd89951531c32c7ea",
@@ -179,7 +179,7 @@ SETS: dict[str, Info] = {
 
 
 def names() -> list[str]:
-    """Names of the sets, in the order of the paper's Table 1.
+    """Names of the data sets, in the order of the paper's Table 1.
 
     Examples
     --------
@@ -191,11 +191,10 @@ def names() -> list[str]:
 
 
 def info() -> list[Info]:
-    """Name, shape, target, source and licence of every set.
+    """Name, shape, target, source and licence of every data set.
 
-    None of them comes with trueline; see `load`. The numbers on OpenML have not been tried, but
-    what `load` fetches from there must agree with the sums that we know, so a wrong number
-    gives an error and never other data.
+    The data are not part of trueline; see `load`. The OpenML ids have not been tried, but `load`
+    checks what it fetches, so a wrong id gives an error and never other data.
 
     Returns
     -------
