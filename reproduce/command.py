@@ -11,8 +11,7 @@ from typer.core import TyperGroup
 
 from reproduce.experiments import EXPERIMENTS, Experiment, ExperimentError, Option, run
 from trueline._messages import did_you_mean
-from trueline.cli._errors import command, fail, stopped
-from trueline.cli._progress import progress
+from trueline.cli import command, fail, progress, stopped
 
 
 class _Experiments(TyperGroup):

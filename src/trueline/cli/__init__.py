@@ -1,23 +1,29 @@
-"""The command line: ``trueline --help``."""
+"""The command line: ``trueline --help``.
+
+``command``, ``fail``, ``stopped`` and ``progress`` give other command lines the same manners.
+"""
 
 import sys
 
-__all__ = ["main"]
+from trueline.cli._errors import command, fail, stopped
+from trueline.cli._progress import progress
 
-# What the command line is built on, as the extra `cli` has it. By name, because the name of an
-# extra means something only where this package was installed from.
+__all__ = ["command", "fail", "main", "progress", "stopped"]
+
+# The packages of the extra `cli`. They are named one by one, because "trueline[cli]" can only be
+# installed where trueline comes from.
 _PACKAGES = '"rich>=13" "typer>=0.12" "pyarrow>=16"'
 
 
 def main() -> None:
     """Run the command line."""
-    if sys.argv[1:] == ["--version"]:  # which needs nothing else
+    if sys.argv[1:] == ["--version"]:  # needs no other package
         from trueline import __version__
 
         print(f"trueline {__version__}")
         raise SystemExit(0)
     try:
-        import rich  # noqa: F401  # what the extra brings must be there
+        import rich  # noqa: F401  # check that the extra is installed
         import typer  # noqa: F401
     except ImportError as error:
         print(

@@ -1,4 +1,4 @@
-"""The commands. Whatever is slow to import is imported where it is used."""
+"""The commands and their options. Slow imports are inside the functions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ app = typer.Typer(
         "file, and so are the files of a pattern, which needs quotes: '2024-*.parquet'.\n\n"
         "\b\n"
         "  trueline evaluate past.csv                  do the intervals hold?\n"
-        "  trueline fit past.csv -o map.json           learn from the past what to mend\n"
-        "  trueline apply map.json new.csv -o out.csv  mend new forecasts\n"
-        "  trueline report past.csv -o report.html     a page to show it"
+        "  trueline fit past.csv -o map.json           learn a map from the past\n"
+        "  trueline apply map.json new.csv -o out.csv  recalibrate new forecasts\n"
+        "  trueline report past.csv -o report.html     a page that shows it"
     ),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -55,37 +55,37 @@ class Kind(StrEnum):
     samples = "samples"
 
 
-# What several commands take.
+# Arguments and options that commands share.
 File = Annotated[Path, typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes.")]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
-Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; else y.")]
-Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; else mean or prediction.")]
-Std = Annotated[str | None, typer.Option(metavar="COLUMN", help="Standard deviations; else std.")]
+Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; default y.")]
+Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; default mean.")]
+Std = Annotated[str | None, typer.Option(metavar="COLUMN", help="Standard deviation; default std.")]
 QuantileColumns = Annotated[
     str | None,
-    typer.Option(metavar="PREFIX", help="What quantiles' names start with; else q, as in q0.05."),
+    typer.Option(metavar="PREFIX", help="Start of the quantiles' names; default q, as in q0.05."),
 ]
 SampleColumns = Annotated[
     str | None,
-    typer.Option(metavar="PREFIX", help="What draws' names start with; else sample_."),
+    typer.Option(metavar="PREFIX", help="Start of the draws' names; default sample_."),
 ]
 KindOption = Annotated[
-    Kind | None, typer.Option("--kind", help="Forecast to take where there are several.")
+    Kind | None, typer.Option("--kind", help="Forecast to use if there are several.")
 ]
 Group = Annotated[str | None, typer.Option(metavar="COLUMN", help="Group of each row.")]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weight of each row.")]
 Separator = Annotated[
     str | None,
-    typer.Option(metavar="CHARACTER", help="Between the columns of a text file; else , or tab."),
+    typer.Option(metavar="CHARACTER", help="Between the columns of a text file; default , or tab."),
 ]
 Decimal = Annotated[
     str | None,
-    typer.Option(metavar="CHARACTER", help="Before the decimals in a text file; else a point."),
+    typer.Option(metavar="CHARACTER", help="Decimal character of a text file; default a point."),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Kind of map.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Seed = Annotated[int, typer.Option("--random-state", min=0, help="Seed of what is random.")]
+Seed = Annotated[int, typer.Option("--random-state", min=0, help="Seed of random draws.")]
 
 
 def _version(wanted: bool) -> None:
@@ -112,10 +112,10 @@ def evaluate(
     file: File,
     map_file: Annotated[
         Path | None,
-        typer.Option("--map", metavar="MAP", help="Evaluate what this map makes of them."),
+        typer.Option("--map", metavar="MAP", help="Evaluate the forecasts after this map."),
     ] = None,
     coverage: Annotated[
-        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to look at.")
+        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
     ] = 0.9,
     group: Group = None,
     weight: Weight = None,
@@ -129,7 +129,7 @@ def evaluate(
     decimal: Decimal = None,
     json: Json = False,
 ) -> None:
-    """Say whether the intervals hold, and how good the forecasts are."""
+    """Show whether the intervals hold, and how good the forecasts are."""
     from trueline.cli import _commands
 
     columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
@@ -137,13 +137,13 @@ def evaluate(
     _commands.evaluate(file, map_file, columns, coverage, text, json)
 
 
-@app.command(short_help="Learn from the past how to mend new forecasts.")
+@app.command(short_help="Learn a map from past forecasts and outcomes.")
 @command
 def fit(
     file: File,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="MAP", help="File to write: .json, or .bin for less."),
+        typer.Option("--out", "-o", metavar="MAP", help="File to write: .json or .bin (smaller)."),
     ],
     method: MethodOption = Method.isotonic,
     group: Group = None,
@@ -161,17 +161,17 @@ def fit(
         typer.Option(
             min=2,
             metavar="NUMBER",
-            help="Scores to keep. With 100,000 ranks are off by about 1e-5; more make a larger "
-            "map.",
+            help="Number of scores to keep. With 100,000, ranks are off by about 1e-5; more make "
+            "a larger map.",
         ),
     ] = 100_000,
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Learn from past forecasts and outcomes how to mend new forecasts.
+    """Learn a map from past forecasts and outcomes, which recalibrates new forecasts.
 
-    The rows should be ones that the model was not trained on. With --group there is one map a
-    group, leaning on the map of all rows where a group is small.
+    The model should not have been trained on these rows. With --group there is one map per group;
+    the map of a small group is close to that of all rows.
     """
     from trueline.cli import _commands
 
@@ -192,8 +192,8 @@ def apply(
         list[float] | None,
         typer.Option(
             metavar="SHARE",
-            help="Write lower_ and upper_ ends of this central interval. May be repeated; 0.9 if "
-            "nothing else is asked for.",
+            help="Write lower_ and upper_ ends of this central interval. May be repeated; default "
+            "0.9, unless there are quantiles or moments.",
         ),
     ] = None,
     quantiles: Annotated[
@@ -204,7 +204,7 @@ def apply(
         bool, typer.Option("--moments", help="Write recalibrated_mean and recalibrated_std.")
     ] = False,
     prefix: Annotated[
-        str, typer.Option(metavar="PREFIX", help="What the new columns' names start with.")
+        str, typer.Option(metavar="PREFIX", help="Start of the new columns' names.")
     ] = "",
     group: Group = None,
     mean: Mean = None,
@@ -219,7 +219,7 @@ def apply(
 ) -> None:
     """Write new forecasts with recalibrated intervals or quantiles beside them.
 
-    The columns of the input are kept as they are. The format is that of the ending of --out.
+    The columns of the input are kept unchanged. The ending of --out sets the format.
     """
     from trueline.cli import _commands
 
@@ -240,10 +240,10 @@ def report(
     ] = None,
     method: Annotated[
         Method | None,
-        typer.Option("--method", help="Kind of map to fit, without --map; else isotonic."),
+        typer.Option("--method", help="Kind of map to fit if there is no --map; default isotonic."),
     ] = None,
     coverage: Annotated[
-        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to look at.")
+        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
     ] = 0.9,
     group: Group = None,
     weight: Weight = None,
@@ -260,8 +260,8 @@ def report(
         typer.Option(
             "--x",
             metavar="COLUMN",
-            help="Feature to look for weak spots in; a single one is the axis of the plots. May "
-            "be repeated.",
+            help="Feature to search for weak spots; a single one is the axis of the plots. May be "
+            "repeated.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
@@ -272,8 +272,8 @@ def report(
 ) -> None:
     """Write a page that shows forecasts before and after recalibration.
 
-    Without --map a random half of the rows fits one, and the page judges it on the other half.
-    Of more than a million rows a million are drawn at random.
+    Without --map, a random half of the rows fits one, and the page judges it on the other half.
+    If there are more than a million rows, a million are drawn at random.
     """
     from trueline.cli import _commands
 
@@ -292,7 +292,7 @@ def demo(
     ),
     force: Force = False,
 ) -> None:
-    """Recalibrate an over-confident model, before and after."""
+    """Show an over-confident model before and after recalibration."""
     from trueline import demo as demonstration
     from trueline._files import check_writable
 

@@ -1,4 +1,4 @@
-"""What a user did wrong, in one line; what we did wrong, with its traceback."""
+"""Mistakes of the user are reported in one line, errors of the library with a traceback."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MISTAKE = 2
-_INTERRUPTED = 130  # 128 and the number of the signal, as shells have it
+_INTERRUPTED = 130  # 128 plus the number of the signal, as in shells
 
 
 def command(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn errors in a command's input into a line and exit code 2."""
+    """Decorate a command: errors in its input become one line and exit code 2."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -33,7 +33,7 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
                 sys.stdout.flush()
                 return result
         except BrokenPipeError:
-            # Whoever read the output has seen enough; what is left of it goes nowhere.
+            # The reader of the output has closed it, so the rest is discarded.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
         except KeyboardInterrupt:
@@ -45,13 +45,13 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def run(app: Any) -> NoReturn:
-    """Run the command line; with --json its complaints about options are JSON as well."""
+    """Run the command line; with --json, errors in its options are JSON as well."""
     if "--json" not in sys.argv:
         app(prog_name="trueline")
         raise SystemExit(0)
     import typer
 
-    # The base of all errors in options. Typer has it from click or, later, as its own.
+    # The base class of errors in options: click's, or Typer's own in later versions.
     usage: Any = typer.BadParameter.__base__
     try:
         code = app(prog_name="trueline", standalone_mode=False)
@@ -77,20 +77,20 @@ def _spell(option: Option) -> str:
 
 
 def fail(message: str, *, as_json: bool = False) -> NoReturn:
-    """Say what is wrong, for people or on one line of JSON, and end with exit code 2."""
+    """Print an error, as text or as one line of JSON, and exit with code 2."""
     print(json.dumps({"error": message}) if as_json else f"error: {message}", file=sys.stderr)
     raise SystemExit(MISTAKE)
 
 
 def stopped(state: str) -> NoReturn:
-    """Say in what state an interrupted command leaves things, and end as shells expect."""
+    """Print the state that an interrupted command leaves behind, and exit as shells expect."""
     print(f"stopped; {state}.", file=sys.stderr)
     raise SystemExit(_INTERRUPTED) from None
 
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let a request to end clean up as Ctrl-C does."""
+    """Handle SIGTERM like Ctrl-C, so that both clean up."""
 
     def stop(*_: Any) -> NoReturn:
         raise KeyboardInterrupt
@@ -104,7 +104,7 @@ def _sigterm_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def notes() -> Iterator[list[str]]:
-    """Collect warnings about weak results; they are told at the end, once each."""
+    """Collect the different warnings about weak results, to be shown at the end."""
     from trueline._validation import CalibrationWarning
 
     found: list[str] = []
@@ -116,6 +116,6 @@ def notes() -> Iterator[list[str]]:
 
 
 def print_notes(found: list[str]) -> None:
-    """Print notes beside the results."""
+    """Print notes to standard error."""
     for note in found:
         print(f"note: {note}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""How far a command has come: a bar on a terminal, now and then a line in a pipe."""
+"""Progress of a command: a bar on a terminal, a line every few seconds in a pipe."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 # Seconds between two lines.
 _EVERY = 5.0
-# Seconds over which the speed is taken that tells the time left: some steps take minutes.
+# Seconds over which the speed is averaged for the time left, because some steps take minutes.
 _PERIOD = 3600.0
 
 Progress = Callable[[int, float], None]
@@ -17,10 +17,10 @@ Progress = Callable[[int, float], None]
 
 @contextmanager
 def progress(label: str, unit: str = "rows") -> Iterator[Progress]:
-    """Show progress on the standard error, where it disturbs no result."""
+    """Show progress on standard error; yield a function of the rows done and their share."""
     if sys.stderr.isatty():
-        with _bar(label, unit) as told:
-            yield told
+        with _bar(label, unit) as report:
+            yield report
     else:
         yield _Lines(label, unit)
 
@@ -50,14 +50,14 @@ def _bar(label: str, unit: str) -> Iterator[Progress]:
     with Bars(*columns, console=console, transient=True, speed_estimate_period=_PERIOD) as bars:
         task = bars.add_task(escape(label), total=1.0, done=0, unit=escape(unit))
 
-        def told(done: int, share: float) -> None:
+        def report(done: int, share: float) -> None:
             bars.update(task, completed=share, done=done)
 
-        yield told
+        yield report
 
 
 class _Lines:
-    """A plain line every few seconds."""
+    """Prints a line every few seconds."""
 
     def __init__(self, label: str, unit: str) -> None:
         self._label = label

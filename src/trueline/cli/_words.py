@@ -14,14 +14,14 @@ from trueline.recalibration import Recalibrator
 if TYPE_CHECKING:
     from trueline.files import FileEvaluation, GroupEvaluation
 
-# Coverage that users ask for if they ask for nothing else.
+# The default coverage.
 _USUAL = 0.9
 _MOST_GROUPS = 20
 _ROUNDING = 1e-6
 
 
 def as_json(document: dict[str, Any]) -> str:
-    """One JSON object; what is not a finite number, such as an infinite log score, is null."""
+    """Return one JSON object; numbers that are not finite, such as a log score, become null."""
     return json.dumps(_plain(document), indent=2, allow_nan=False)
 
 
@@ -46,14 +46,14 @@ def evaluation_in_words(result: FileEvaluation) -> str:
 
 
 def supported(recalibrator: Recalibrator, rows: int) -> str | None:
-    """Say up to which coverage a map supports intervals, if that is less than 90%."""
+    """Return a warning if a map does not support 90% intervals."""
     if not recalibrator.is_exportable:
         return None
     low, high = recalibrator.law().supported
     most = 1.0 - 2.0 * max(low, 1.0 - high)
     fewest = rows_needed(0.5 * (1.0 - _USUAL))
     if most >= _USUAL - _ROUNDING:
-        # A map of a few parameters has levels everywhere, however little it has seen.
+        # A map of a few parameters supports all levels, however few rows it was fitted on.
         if recalibrator.n_fit() >= fewest - _ROUNDING:
             return None
         return f"a map of {count(rows, 'row')} may be far off. Fit on at least {fewest} rows."
@@ -70,7 +70,7 @@ def supported(recalibrator: Recalibrator, rows: int) -> str | None:
 def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
     in_all, rest = len(groups), ""
     if in_all > _MOST_GROUPS:
-        # Furthest off in units of its standard error, or groups of a row would come first.
+        # Distances are in units of their standard error; otherwise groups of one row come first.
         worst = sorted(
             groups, key=lambda g: -abs(groups[g].coverage - target) * math.sqrt(groups[g].n)
         )
@@ -94,7 +94,7 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
 
 
 def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:
-    """All numbers of an evaluation."""
+    """Return all numbers of an evaluation."""
     out: dict[str, Any] = {**result.overall.to_dict(), "exact": result.exact}
     if result.groups:
         out["groups"] = {name: asdict(group) for name, group in result.groups.items()}
