@@ -36,7 +36,7 @@ CASES = {
     "doubled": (lambda: run(dates=["2017-01-02"] * 2), "dates has 2017-01-02 twice"),
     "out of order": (
         lambda: run(dates=["2017-01-03", "2017-01-02"]),
-        "dates are out of order: 2017-01-02 stands after 2017-01-03",
+        "dates are out of order: 2017-01-02 comes after 2017-01-03",
     ),
     "a gap": (
         lambda: run(dates=["2017-01-02", "2017-01-04"]),
@@ -50,7 +50,7 @@ CASES = {
         lambda: run(closed=[True, False]),
         "demand is 5 on 2017-01-02, when the store is closed",
     ),
-    "closed by number": (lambda: run(closed=[0, 1]), "expected 2 truth values"),
+    "closed by number": (lambda: run(closed=[0, 1]), "expected 2 booleans"),
     "fractional packs": (lambda: run(policy=lambda *_: 1.5), "packs is 1.5; expected whole"),
     "negative packs": (lambda: run(policy=lambda *_: -1), "packs is -1; expected whole"),
     "too many packs": (lambda: run(policy=lambda *_: 500), "expected at most max_packs, 400"),
@@ -70,7 +70,7 @@ CASES = {
     ),
     "past the forecast of a day": (
         lambda: run(policy=Newsvendor(lambda day: F[:2])),
-        "the forecast of day 0 has 2 rows, but 3 days are to be planned",
+        "the forecast of day 0 has 2 rows, but 3 days are planned",
     ),
     "no forecast": (lambda: run(policy=Planner([None, F])), "there is no forecast for day 0"),
     "no horizon": (lambda: plan(Store(), F, weekday=0, horizon=0), "horizon is 0; expected"),
@@ -94,7 +94,7 @@ CASES = {
         lambda: run(
             policy=Oracle.solve(Store(), [1.0], ["2017-01-02"]), demand=[1, 1, 1], dates=days(3)
         ),
-        "the oracle was solved for 1 days and is asked for day 2",
+        "the oracle was solved for 1 days and was called for day 2",
     ),
 }
 

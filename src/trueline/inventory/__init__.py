@@ -1,7 +1,7 @@
-"""Orders for a perishable item, planned with forecasts of its demand (section 4.5 of the paper).
+"""Orders of a perishable item, planned with forecasts of its demand (section 4.5 of the paper).
 
 The environment for reinforcement learning needs gymnasium: ``pip install "trueline[inventory]"``.
-Where it is installed, importing this module registers ``trueline/PerishableInventory-v0``.
+If gymnasium is installed, importing this module registers ``trueline/PerishableInventory-v0``.
 """
 
 from contextlib import suppress
@@ -37,9 +37,9 @@ __all__ = [
 if find_spec("gymnasium") is not None:
     __all__ += ["PerishableInventoryEnv"]
     with suppress(ImportError):  # if gymnasium is broken, using the environment says so
-        from trueline.inventory._register import register
+        from trueline.inventory._register import register as _register
 
-        register()
+        _register()
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Days: their names, their dates, and which of them the store is closed on."""
+"""Checks of weekdays, dates and closed days."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._messages import did_you_mean
+
 IntArray = NDArray[np.int64]
 Dates = NDArray[np.datetime64]
 Mask = NDArray[np.bool_]
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-# 1970-01-01, the day 0 of numpy, was a Thursday.
+# Day 0 of numpy, 1970-01-01, was a Thursday.
 _EPOCH_WEEKDAY = 3
 
 
@@ -23,8 +25,6 @@ def weekday(day: object, name: str) -> int:
         found = {full.lower(): i for i, full in enumerate(WEEKDAYS)}.get(day.strip().lower())
         if found is not None:
             return found
-        from trueline._messages import did_you_mean
-
         raise ValueError(
             f"{name} holds {day!r}; expected a weekday, Monday to Sunday, or a number from 0 "
             f"(Monday) to 6.{did_you_mean(day.strip().capitalize(), WEEKDAYS)}"
@@ -38,7 +38,7 @@ def weekday(day: object, name: str) -> int:
 
 
 def weekdays(days: Iterable[object], name: str) -> tuple[str, ...]:
-    """Return weekdays by name, in the order of the week."""
+    """Return the names of weekdays in the order of the week."""
     if isinstance(days, str):
         raise TypeError(f"{name} is the string {days!r}; expected several: ({days!r},).")
     numbers = [weekday(day, name) for day in days]
@@ -51,7 +51,7 @@ def weekdays(days: Iterable[object], name: str) -> tuple[str, ...]:
 
 
 def check_dates(dates: object, n: int | None = None) -> Dates:
-    """Convert to consecutive days, one each."""
+    """Convert to consecutive days."""
     try:
         days = np.asarray(dates, dtype="datetime64[D]")
     except (TypeError, ValueError) as error:
@@ -60,7 +60,7 @@ def check_dates(dates: object, n: int | None = None) -> Dates:
             f"array of datetime64."
         ) from None
     if days.ndim != 1 or days.size == 0:
-        raise ValueError(f"dates has shape {days.shape}; expected one date a day, shape (n,).")
+        raise ValueError(f"dates has shape {days.shape}; expected one date per day, shape (n,).")
     if np.isnat(days).any():
         raise ValueError(f"dates[{int(np.isnat(days).argmax())}] is missing; expected a date.")
     if n is not None and days.size != n:
@@ -75,30 +75,30 @@ def check_dates(dates: object, n: int | None = None) -> Dates:
             )
         if steps[i] < 0:
             raise ValueError(
-                f"dates are out of order: {after} stands after {before}. Sort the days, with their "
+                f"dates are out of order: {after} comes after {before}. Sort the days, with their "
                 f"demand."
             )
         raise ValueError(
             f"dates jumps from {before} to {after}; expected every day, because stock ages in "
-            f"between. Put in days on which the store was closed, with a demand of 0 and closed "
-            f"True, and take stretches without data one by one."
+            f"between. Add days on which the store was closed, with a demand of 0 and closed=True, "
+            f"and simulate the periods on both sides of missing data one by one."
         )
     return days
 
 
 def weekdays_of(dates: Dates) -> IntArray:
-    """Weekday of each date, 0 for Monday."""
+    """Return the weekday of each date, 0 for Monday."""
     return (dates.astype(np.int64) + _EPOCH_WEEKDAY) % 7
 
 
 def check_closed(closed: ArrayLike | None, n: int) -> Mask:
-    """Convert to one truth value a day; None is open all days."""
+    """Convert to one boolean per day; None means open on all days."""
     if closed is None:
         return np.zeros(n, dtype=np.bool_)
     mask = np.asarray(closed)
     if mask.dtype != np.bool_ or mask.shape != (n,):
         raise ValueError(
-            f"closed has shape {mask.shape} and dtype {mask.dtype}; expected {n} truth values, one "
-            f"a day."
+            f"closed has shape {mask.shape} and dtype {mask.dtype}; expected {n} booleans, one per "
+            f"day."
         )
     return mask.copy()

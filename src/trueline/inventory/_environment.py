@@ -16,8 +16,8 @@ from trueline.inventory._store import Store, check_shelf
 
 Observation = NDArray[np.int64]
 
-# The week of the default demand: mean units on Monday to Sunday, with a standard deviation of a
-# fifth of it. Of the size of the paper's larger store.
+# Mean units from Monday to Sunday of the default demand, as in the larger store of the paper. The
+# standard deviation is a fifth of the mean.
 _WEEK = (600.0, 570.0, 890.0, 480.0, 610.0, 830.0, 1020.0)
 _WEEKS = 4
 
@@ -25,37 +25,36 @@ _WEEKS = 4
 class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
     """Order a perishable item: ``gymnasium.make("trueline/PerishableInventory-v0")``.
 
-    Gymnasium knows the name once `trueline.inventory` is imported, which
+    Gymnasium knows the name after `trueline.inventory` is imported, which
     ``gymnasium.make("trueline.inventory:trueline/PerishableInventory-v0")`` does too. A step is a
-    day of `Store`, an episode a stretch of days; it is truncated after the last, since the store
-    does not end there.
+    day of `Store`, and an episode is a number of consecutive days. It ends truncated, because the
+    store does not close.
 
-    The observation holds the units by days of life left and the weekday, 0 for Monday. The action
-    is the number of packs to order. On a day that is no order day it is ignored, and costs
-    nothing; ``info["action_mask"]`` says which actions count, for
-    ``env.action_space.sample(mask=...)``, and ``info["ignored"]`` how many packs were not ordered.
-    ``info`` has the date, and after a step the packs ordered and the units asked for, sold, lost
-    and spoiled.
+    The observation is the units by days of life left, and the weekday, 0 for Monday. The action is
+    the number of packs to order; it is ignored, at no cost, on days without orders.
+    ``info["action_mask"]`` marks the allowed actions, for ``env.action_space.sample(mask=...)``,
+    and ``info["ignored"]`` is the number of ignored packs. ``info`` also has the date and, after a
+    step, the packs ordered and the units demanded, sold, lost and spoiled.
 
     Parameters
     ----------
     store : Store, optional
-        The paper's by default.
+        The store; that of the paper by default.
     demand : (n,) array-like or Distribution, optional
-        Historical demand of n days, or forecasts of them, one row a day, that each episode is
-        drawn from anew, rounded to whole units. By default four weeks with a weekly pattern.
+        Historical demand of n days, or forecasts with one row per day, from which each episode
+        draws its demand, rounded to whole units. By default four weeks with a weekly pattern.
     dates : (n,) array-like of dates, optional
-        Days in a row; needed with `demand`.
+        Consecutive days; needed with `demand`.
     closed : (n,) array-like of bool, optional
         Days without demand.
     episode_days : int, optional
-        Days in an episode, at least 2: a stretch that starts on a day drawn at random. By default
-        all days.
+        Number of days in an episode, at least 2, which starts on a random day. By default all
+        days.
     stock : (L,) array-like, optional
-        Units on the first morning by days of life left; ``reset(options={"stock": ...})`` sets
-        them for one episode. An empty shelf by default.
+        Units on the first morning by days of life left; 0 by default.
+        ``reset(options={"stock": ...})`` sets them for one episode.
     render_mode : {"ansi"}, optional
-        A line of text a day.
+        One line of text per day.
 
     Examples
     --------
@@ -92,7 +91,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         self._days = n if episode_days is None else episode_days
         if not isinstance(self._days, int | np.integer) or not 2 <= self._days <= n:
             raise ValueError(
-                f"an episode has {self._days!r} days; expected 2 to {n}, the days that there are."
+                f"an episode has {self._days!r} days; expected 2 to {n}, the days of `dates`."
             )
         self._first_stock = self._check_stock(stock)
         units = self.store.max_units + 1
@@ -111,7 +110,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         Parameters
         ----------
         seed : int, optional
-            Of the demand and of where the episode begins.
+            Seed of the demand and of the first day.
         options : dict, optional
             ``{"stock": ...}``, the units on the first morning.
 
@@ -138,19 +137,19 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Order, and let the day pass.
+        """Order, and simulate the day.
 
         Parameters
         ----------
         action : int
-            Packs to order; ignored on a day that is no order day.
+            Packs to order; ignored on days without orders.
 
         Returns
         -------
         observation : (L + 1,) ndarray of int
         reward : float
         terminated : bool
-            Never.
+            Always False.
         truncated : bool
             Whether this was the last day of the episode.
         info : dict
@@ -179,7 +178,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe(), float(day.reward), False, truncated, self._info() | happened
 
     def render(self) -> str | None:
-        """Return what happened on the last day, in words."""
+        """Return a description of the last day."""
         return self._line if self.render_mode == "ansi" else None
 
     def _weekday(self) -> int:
@@ -201,7 +200,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         if (units > self.store.max_units).any():
             raise ValueError(
                 f"stock is {units.tolist()}; expected {self.store.shelf_life} numbers of at most "
-                f"{self.store.max_units:,} units, the most that an order brings."
+                f"{self.store.max_units:,} units, the largest order."
             )
         return units
 
@@ -209,7 +208,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
 def _demand_of(
     demand: ArrayLike | Distribution | None, dates: object, closed: ArrayLike | None
 ) -> tuple[Distribution | None, Period]:
-    """Where the demand of an episode comes from, and its days."""
+    """Return the forecasts to draw the demand from, if any, and the period."""
     if demand is None:
         if dates is not None or closed is not None:
             raise ValueError("dates or closed was given without demand; expected demand too.")
@@ -218,8 +217,8 @@ def _demand_of(
         return _demand_of(Normal(mean, 0.2 * mean), dates, None)
     if dates is None:
         raise ValueError(
-            f"demand was given without dates; expected one date a day, because orders are made on "
-            f"weekdays such as {WEEKDAYS[0]}."
+            f"demand was given without dates; expected one date per day, because orders are made "
+            f"on weekdays such as {WEEKDAYS[0]}."
         )
     if isinstance(demand, Distribution):
         days = check_dates(dates, len(demand))

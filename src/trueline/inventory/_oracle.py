@@ -1,4 +1,4 @@
-"""The best that could have been ordered, had the demand been known."""
+"""The best orders for a known demand."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from trueline.inventory._store import Store, check_shelf
 
 @dataclass(frozen=True, repr=False)
 class Oracle(Policy):
-    """The policy that knows the demand of all days: the upper bound of every other.
+    """The policy that knows the demand of all days, an upper bound of every other policy.
 
-    Orders solve a mixed-integer program over the whole period: packs are whole, units of a batch
-    are assigned to the days of its life, and selling the oldest first, as the store does, reaches
-    the same sales. Make it with `Oracle.solve`.
+    The orders solve a mixed-integer program over the whole period: packs are whole, and units of a
+    batch are assigned to the days of its life. The store, which sells the oldest units first,
+    reaches the same sales. Make the policy with `Oracle.solve`.
 
     Attributes
     ----------
     packs : (n,) ndarray of int
         Packs to order on each day.
     reward : float
-        What they bring.
+        Reward of these orders.
     bound : float
-        What no policy can exceed, as proved by the solver; the reward itself unless the solver
-        was stopped before it could close the gap.
+        Reward that no policy can exceed, as proved by the solver. It equals `reward` unless the
+        solver reached its time limit.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Oracle(Policy):
         store, demand, dates, closed, stock
             As in `simulate`.
         time_limit : float, default 60
-            Seconds after which the best orders found so far are taken; `bound` still holds.
+            Seconds after which the best orders so far are returned; `bound` still holds.
 
         Returns
         -------
@@ -87,7 +87,7 @@ class Oracle(Policy):
         return cls(packs, reward, max(bound, reward))
 
     def order(self, day: int, stock: IntArray, known: Known) -> int:
-        """Packs to order on a day of the period that was solved for.
+        """Return the packs to order on a day of the solved period.
 
         Examples
         --------
@@ -98,13 +98,13 @@ class Oracle(Policy):
         """
         if day >= len(self.packs):
             raise ValueError(
-                f"the oracle was solved for {len(self.packs)} days and is asked for day {day}; "
+                f"the oracle was solved for {len(self.packs)} days and was called for day {day}; "
                 f"solve it for the whole period."
             )
         return int(self.packs[day])
 
     def __repr__(self) -> str:
-        """Return what it earns."""
+        """Return reward and packs."""
         gap = self.bound - self.reward
         open_gap = f", at most {gap:,.2f} below the best" if gap > 0.005 else ""
         return (
@@ -116,19 +116,19 @@ class Oracle(Policy):
 def _solve(
     store: Store, period: Period, stock: IntArray, time_limit: float
 ) -> tuple[IntArray, float]:
-    """Packs on each day, and what the solver proves that no others can exceed."""
+    """Return the packs of each day, and the upper bound that the solver proves."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     n = len(period.demand)
     orders = np.flatnonzero(store.orders_on(period.weekdays[:-1]))
-    # Batches: what is there, by days of life left, then what is ordered.
+    # Batches are the initial stock by days of life left, then the orders.
     first = np.concatenate([np.zeros(store.shelf_life, dtype=np.int64), orders + 1])
     last = np.concatenate([np.arange(store.shelf_life), orders + store.shelf_life])
     batch, day = np.nonzero(
         (np.arange(n) >= first[:, None]) & (np.arange(n) <= last[:, None]) & (period.demand > 0)
     )
     m, k = len(orders), len(batch)
-    # Variables: packs of each order, then units of a batch that are sold on a day.
+    # The variables are the packs of each order, then the units of a batch sold on a day.
     sales = m + np.arange(k)
     rows = np.concatenate([day, n + batch, n + store.shelf_life + np.arange(m)])
     columns = np.concatenate([sales, sales, np.arange(m)])
@@ -137,7 +137,7 @@ def _solve(
     limits = np.concatenate([period.demand, stock, np.zeros(m)]).astype(np.float64)
     if m == 0:
         packs = np.zeros(n, dtype=np.int64)
-        return packs, -np.inf  # nothing to decide: the reward is the bound
+        return packs, -np.inf  # without order days the reward is the bound
     gain = np.concatenate([np.full(m, -store.cost * store.pack), np.full(k, store.price)])
     most = np.concatenate([np.full(m, float(store.max_packs)), np.full(k, np.inf)])
     result = milp(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, check_count
 from trueline.distributions import Distribution
 from trueline.interop import as_distribution
 from trueline.inventory._days import IntArray, Mask, check_closed, weekday as weekday_of
@@ -17,30 +17,30 @@ from trueline.inventory._demand import masses, on_grid, reach, total_masses
 from trueline.inventory._store import Store, check_shelf
 from trueline.inventory._tables import DayOfDemand, total_steps
 
-# Points that a day's demand is spread over to bound the orders: a bound need not be tight.
+# Points of the demand of a day for the upper bound of orders, which need not be tight.
 _BOUND_POINTS = 256
-# Demand is read off the forecast at this many points a step of the grid, or at every unit.
+# Points per step of the grid at which the forecast is evaluated, or every unit.
 _PARTS = 12
-# With fewer points for a delivery a grid says little about what to order.
+# With fewer points per delivery a grid is too coarse to choose an order.
 _FEWEST_POINTS = 9
-# Orders whose values differ by this share are equally good, up to rounding.
+# Relative difference below which two values are equal up to rounding.
 _TIE = 1e-11
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """Result of `plan`: what to order today, and what that is expected to bring.
+    """Result of `plan`: the order of today and its expected reward.
 
     Attributes
     ----------
     packs : int
-        Packs to order today: the fewest that are best.
+        Packs to order today: the smallest of the best orders.
     value : float
-        Expected reward over the horizon, today's order paid.
+        Expected reward over the horizon, less the cost of today's order.
     values : (m,) ndarray
-        The same for every order of 0, 1, ..., m - 1 packs; larger ones cannot be better.
+        The same for every order of 0, 1, ..., m - 1 packs; larger orders are not better.
     horizon : int
-        Days planned.
+        Number of days planned.
     step : int
         Units between points of the grid. With 1 the plan is exact.
     cells : int
@@ -63,7 +63,7 @@ class Plan:
     cells: int
 
     def __repr__(self) -> str:
-        """Return what to order, in words."""
+        """Return the order and its expected reward in words."""
         packs = "1 pack" if self.packs == 1 else f"{self.packs:,} packs"
         return (
             f"Plan: order {packs}; expected reward {self.value:,.2f} over {self.horizon} days "
@@ -72,15 +72,15 @@ class Plan:
 
 
 class _Batch(NamedTuple):
-    """Units that came, or may come, on one day."""
+    """Units that arrive on one day."""
 
-    arrives: int  # day of the plan; stock that is there came on day 0 or before
+    arrives: int  # day of the plan; 0 for the stock on hand
     ends: int  # last day on which it can be sold
-    most: int  # units, at most
+    most: int  # largest number of units
 
 
 class _Shelf(NamedTuple):
-    """Which batches a table has axes for on each day, oldest first, and how they are counted."""
+    """The batches that can be on the shelf, oldest first, and the step of the grid."""
 
     batches: list[_Batch]
     step: int
@@ -95,7 +95,7 @@ class _Shelf(NamedTuple):
         return any(b.ends == day for b in self.on(day))
 
     def cells(self, horizon: int) -> int:
-        """Entries of the largest table: today's batches and what may come tomorrow."""
+        """Return the size of the largest table, of the batches of a day and the next delivery."""
         return max(
             prod(self.sizes(t)) * prod(self.sizes(t + 1)[len(self.on(t)) - self.spoils(t) :])
             for t in range(1, horizon)
@@ -114,51 +114,51 @@ def plan(
     max_cells: int = 1 << 18,
     tolerance: float = 0.0,
 ) -> Plan:
-    """Plan today's order by dynamic programming over the days to come.
+    """Plan today's order by dynamic programming over the next days.
 
-    Each day's demand is drawn from its row of the forecast, rounded to whole units, negative
-    demand taken as none, independently of the other days. What is left after the last day is worth
-    nothing. Values are kept in tables with one axis for each batch that can be on the shelf, from
-    0 to the most that can be worth ordering: a unit is sold only if its whole batch is, so no order
-    beyond the quantile of the demand in its days of life at (price - cost) / price pays.
+    The demands of the days are independent draws from the rows of the forecast, rounded to whole
+    units of 0 or more. Stock after the last day has no value. Tables hold the values, with one
+    axis per batch that can be on the shelf. An axis ends at the quantile of the demand in the life
+    of the batch at level (price - cost) / price, beyond which no order pays.
 
-    With ``step=1`` the tables hold every state, and value and order are exact. With a larger step
-    values are interpolated linearly in between; expected sales are exact at the points of the
-    grid, today's demand is followed unit by unit from the actual stock, and today's order is
-    resolved to packs by a cubic spline through the values of the orders on the grid; orders of
-    later days are multiples of the step. The error falls with the square of the step u: with
-    demand of standard deviation sd it is at most about ``0.1 * price * u**2 / sd`` a day, and far
-    less was found, since it is much the same for all orders. At 700 units a day with sd 140, a
-    shelf life of 5 days and the default grid of 60 units the value of 14 days is 0.03% below that
-    of a grid of 24 and the order the same; a shelf life of 7 days takes a grid of 228, which moves
-    the order by a tenth and the value by 0.3%. Give `max_cells` more for more.
+    With ``step=1`` the tables hold every state, and value and order are exact. With a larger step,
+    values are interpolated linearly between points of the grid, at which expected sales are exact.
+    Today's demand is followed unit by unit from the actual stock, and a cubic spline through the
+    values on the grid resolves today's order to packs; orders of later days are multiples of the
+    step. The error falls with the square of the step u: for demand with standard deviation sd it
+    is at most about ``0.1 * price * u**2 / sd`` per day, and in practice far smaller, because it is
+    similar for all orders. For 700 units per day with sd 140 and a shelf life of 5 days, the
+    default grid of 60 units gives a value over 14 days 0.03% below that of a grid of 24, and the
+    same order; a shelf life of 7 days needs a grid of 228, which changes the order by a tenth and
+    the value by 0.3%. A larger `max_cells` allows a finer grid.
 
-    Nothing in the model speaks against units that will be sold later, so that with a forecast that
-    is sure of itself many orders are worth the same to a cent, from what is needed until the next
-    delivery up to what can be sold at all. Which of them is best is then a matter of far tails, and
-    on a grid of interpolation; `tolerance` takes the fewest packs among them instead.
+    The model has no cost of keeping units that are sold later. With a narrow forecast, many orders
+    therefore have almost the same value, from the demand until the next delivery to the demand in
+    the life of the units, and small errors decide between them. `tolerance` takes the smallest of
+    them instead.
 
     Parameters
     ----------
     store : Store
+        The store to order for.
     forecast : Distribution, n >= horizon rows
-        Demand of today, tomorrow and so on.
+        Forecasts of the demand of today, tomorrow and so on.
     stock : (L,) array-like, optional
-        Units this morning by days of life left; an empty shelf by default.
+        Units this morning by days of life left; 0 by default.
     weekday : str or int
-        What today is: a name, or 0 (Monday) to 6.
+        Weekday of today, by name or from 0 (Monday) to 6.
     horizon : int, default 14
-        Days to plan.
+        Number of days to plan.
     closed : (horizon,) array-like of bool, optional
-        Days without demand, whatever the forecast says; orders and deliveries go on.
+        Days without demand, whatever the forecast; orders and deliveries take place.
     step : int, optional
         Units between points of the grid: a divisor or a multiple of ``store.pack``. By default
         the smallest whose tables stay within `max_cells`.
     max_cells : int, default 2**18
-        Most entries of a table, at 8 bytes each.
+        Largest number of entries of a table, of 8 bytes each.
     tolerance : float, default 0
-        Orders whose value is less than the best by no more than this count as just as good, and
-        the one with the fewest packs is taken.
+        Difference from the best value within which an order counts as equally good. The smallest
+        such order is returned.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def plan(
     shut = check_closed(closed, days)
     on_hand = check_shelf(store, stock)
     orders = store.orders_on((today + np.arange(days)) % 7)
-    orders[-1] = False  # what is ordered on the last day comes too late
+    orders[-1] = False  # an order of the last day arrives too late
 
     batches = _batches(store, rows, shut, on_hand, orders)
     shelf = _choose_grid(store, batches, days, step, max_cells)
@@ -190,12 +190,11 @@ def plan(
 
 
 def _check_horizon(horizon: int, forecast: Distribution) -> int:
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise ValueError(f"horizon is {horizon!r}; expected a number of days, 1 or more.")
+    check_count(horizon, "horizon", "a number of days, 1 or more")
     if len(forecast) < horizon:
         raise ValueError(
-            f"the horizon is {horizon} days but the forecast has {len(forecast)} rows; expected a "
-            f"row a day. Forecast further ahead, or pass horizon={len(forecast)}."
+            f"the horizon is {horizon} days but the forecast has {len(forecast)} rows; expected "
+            f"one row per day. Forecast further ahead, or pass horizon={len(forecast)}."
         )
     return int(horizon)
 
@@ -203,13 +202,13 @@ def _check_horizon(horizon: int, forecast: Distribution) -> int:
 def _batches(
     store: Store, rows: Distribution, closed: Mask, stock: IntArray, orders: Mask
 ) -> list[_Batch]:
-    """Batches on the shelf today and those that may come, in the order of their ends."""
+    """Return the batches of today and of later orders, sorted by their last day."""
     found = [_Batch(0, life, int(units)) for life, units in enumerate(stock) if units > 0]
     for t in np.flatnonzero(orders):
         arrives, ends = int(t) + 1, int(t) + store.shelf_life
         life = slice(arrives, min(ends + 1, len(orders)))
         total, width = total_masses(rows[life], closed[life], store.max_units, _BOUND_POINTS)
-        # Sums of many terms: a rounding error must not cost a step.
+        # The tolerance keeps rounding of the sum from adding a step.
         reached = np.cumsum(total) >= store.critical_ratio - 1e-12
         most = int(reached.argmax()) * width + (width // 2) * (life.stop - life.start)
         packs = min(-(-most // store.pack), store.max_packs)
@@ -220,7 +219,7 @@ def _batches(
 def _choose_grid(
     store: Store, batches: list[_Batch], horizon: int, step: int | None, max_cells: int
 ) -> _Shelf:
-    """The finest grid whose tables are within bounds, or the one asked for if they are."""
+    """Return the finest grid whose tables fit in `max_cells`, or the one with this step."""
     pack = store.pack
     if horizon == 1:
         return _Shelf(batches, step or 1)
@@ -235,12 +234,11 @@ def _choose_grid(
             n = max(len(_Shelf(batches, 1).on(t)) for t in range(horizon))
             raise ValueError(
                 f"up to {n} batches of up to {most:,} units can be on the shelf at once, and a "
-                f"grid with {_FEWEST_POINTS} points a batch has more than max_cells, {max_cells:,} "
-                f"cells. Order on fewer days, or raise max_cells."
+                f"grid with {_FEWEST_POINTS} points per batch has more cells than max_cells, "
+                f"{max_cells:,}. Order on fewer days, or raise max_cells."
             )
         return shelf
-    if isinstance(step, bool) or not isinstance(step, int | np.integer) or step < 1:
-        raise ValueError(f"step is {step!r}; expected a whole number of units, or None.")
+    check_count(step, "step", "a whole number of units, 1 or more, or None")
     if step % pack and pack % step:
         raise ValueError(
             f"step is {step}; expected a divisor or a multiple of the pack of {pack} units."
@@ -257,7 +255,7 @@ def _choose_grid(
 def _backward(
     store: Store, shelf: _Shelf, rows: Distribution, closed: Mask, orders: Mask
 ) -> FloatArray:
-    """Value of tomorrow's stock, by dynamic programming from the last day back."""
+    """Return the value of tomorrow's stock, by backward induction from the last day."""
     u, days = shelf.step, len(orders)
     most = max(sum(n - 1 for n in shelf.sizes(t)) for t in range(days))
     parts = next(n for n in range(min(u, _PARTS), u + 1) if u % n == 0)
@@ -268,7 +266,7 @@ def _backward(
 
     if days == 1:
         return np.zeros(shelf.sizes(1))
-    value = np.zeros(shelf.sizes(days - 1))  # what is left after the last day is worth nothing
+    value = np.zeros(shelf.sizes(days - 1))  # stock after the last day has no value
     for t in range(days - 1, 0, -1):
         demand = DayOfDemand(p[t], u)
         sizes = shelf.sizes(t)
@@ -281,7 +279,7 @@ def _backward(
 
 
 def _best_order(value: FloatArray, store: Store, step: int) -> FloatArray:
-    """Best over the last axis, the units ordered, once they are paid."""
+    """Return the maximum over the last axis, the units ordered, less their cost."""
     every = max(store.pack // step, 1)
     value = value[..., ::every]
     value -= store.cost * (step * every) * np.arange(value.shape[-1])
@@ -300,7 +298,7 @@ def _today(
     may_order: bool,
     tolerance: float,
 ) -> Plan:
-    """Follow today's demand unit by unit from the actual stock."""
+    """Choose today's order, with today's demand unit by unit from the actual stock."""
     total = int(stock.sum())
     p = masses(rows[:1], closed[:1], 1, total + 1)[0]
     demand = np.arange(total + 1)
@@ -323,7 +321,7 @@ def _today(
 
 
 def _interpolation(kept: list[IntArray], shelf: _Shelf, p: FloatArray) -> FloatArray:
-    """Weights of the grid's points in the expectation over what is kept of today's batches."""
+    """Return the weights of grid points in the expectation over the rest of today's batches."""
     sizes = shelf.sizes(1)[: len(kept)]
     index = np.zeros((1, p.size), dtype=np.intp)
     weight = p[None, :]
@@ -333,11 +331,11 @@ def _interpolation(kept: list[IntArray], shelf: _Shelf, p: FloatArray) -> FloatA
         index = np.concatenate([index * n + low, index * n + low + 1])
         weight = np.concatenate([weight * (1.0 - share), weight * share])
     weights = np.bincount(index.ravel(), weight.ravel(), minlength=prod(sizes))
-    return weights.astype(np.float64, copy=False)  # typed as if it counted
+    return weights.astype(np.float64, copy=False)  # numpy's stubs say integers
 
 
 def _by_pack(worth: FloatArray, every: int) -> FloatArray:
-    """Values at each pack from those at every few of them."""
+    """Interpolate values at every `every` packs to all packs."""
     if every == 1:
         return worth
     from scipy.interpolate import CubicSpline

@@ -1,4 +1,4 @@
-"""Policies: what to order on an order day."""
+"""Policies: rules for what to order on an order day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import level as check_level
+from trueline._validation import check_count, level as check_level
 from trueline.distributions import Distribution
 from trueline.interop import as_distribution
 from trueline.inventory._days import IntArray, Mask
@@ -18,29 +18,30 @@ from trueline.inventory._demand import masses, total_masses
 from trueline.inventory._planner import plan
 from trueline.inventory._store import Store, check_demand
 
-#: The forecasts of all origins: a function of the day, one forecast a day, or one for all.
+#: The forecasts of all days: a function of the day, one forecast per day, or one for all days.
 Forecasts = Distribution | Sequence[Distribution | None] | Callable[[int], Distribution]
 
-# Points that a day's demand is counted at: single units up to here.
+# Points of the demand of a day: single units up to this number.
 _POINTS = 4096
 _NONE = np.array(0)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What is known on the morning of an order day, beside the stock.
+    """Information that a policy has on the morning of an order day, besides the stock.
 
     Attributes
     ----------
     store : Store
+        The store to order for.
     weekday : int
-        What today is, from 0 (Monday) to 6.
+        Weekday of today, from 0 (Monday) to 6.
     demand : (day,) ndarray of int
-        Units asked for on the days that are over, lost sales included.
+        Demand of the past days in units, including lost sales.
     closed : (days left,) ndarray of bool
         Whether the store is closed, from today to the end of the simulation.
     closes_after : bool, default False
-        Whether it stays closed after that.
+        Whether the store stays closed after the simulation.
 
     Examples
     --------
@@ -61,22 +62,14 @@ class Known:
     closes_after: bool = False
 
     def closed_for(self, days: int) -> Mask:
-        """Whether the store is closed on the next days, today first.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from trueline.inventory import Known, Store
-        >>> Known(Store(), 0, np.array([]), np.array([True, False])).closed_for(3)
-        array([ True, False, False])
-        """
+        """Return whether the store is closed on each of the next days, today first."""
         mask = np.full(days, self.closes_after)
         mask[: len(self.closed)] = self.closed[:days]
         return mask
 
 
 class Policy(Protocol):
-    """What `simulate` asks on every order day.
+    """A rule for orders, which `simulate` calls on every order day.
 
     Examples
     --------
@@ -89,39 +82,33 @@ class Policy(Protocol):
     """
 
     def order(self, day: int, stock: IntArray, known: Known) -> int:
-        """Packs to order.
+        """Return the number of packs to order.
 
         Parameters
         ----------
         day : int
-            Days since the simulation began.
+            Number of days since the start of the simulation.
         stock : (L,) ndarray of int
             Units this morning by days of life left.
         known : Known
-
-        Returns
-        -------
-        int
+            What else is known today.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Planner(Policy):
-    """Order what dynamic programming with the forecast of the day says; see `plan`.
+    """Order by dynamic programming with the forecast of the day; see `plan`.
 
     Parameters
     ----------
     forecasts : callable, sequence of Distribution or Distribution
-        What was forecast on each day for that day and those after it, `horizon` rows or more: a
-        function of the day, or a sequence with one forecast a day (None where there is no order).
-        A single Distribution has one row for each day of the simulation and the horizon beyond.
-    horizon : int, default 14
-        Days to plan.
-    step, max_cells : int, optional
-        The grid; see `plan`.
-    tolerance : float, default 0
-        How far below the best an order may be that has fewer packs; see `plan`.
+        The forecast made on each day, for that day and those after it, of `horizon` or more rows:
+        a function of the day, or a sequence with one forecast per day (None on days without
+        orders). A single Distribution has one row for each day of the simulation and the horizon
+        after it.
+    horizon, step, max_cells, tolerance
+        Arguments of `plan`.
 
     Examples
     --------
@@ -159,20 +146,20 @@ class Planner(Policy):
 class Newsvendor(Policy):
     """Order up to a quantile of the demand that the order has to cover.
 
-    What is ordered today comes tomorrow and has to last until the order after it comes. So the
-    order is the smallest that, with what today's customers leave on the shelf, covers the demand of
-    those days with the probability `level`. The demands of the days, today's among them, are taken
-    as independent. Units that will spoil before the next order comes, if demand is at its median,
-    do not count (Broekmeulen and van Donselaar, 2009, "A heuristic to manage perishable inventory
-    with batch ordering, positive lead-times, and time-varying demand").
+    An order arrives tomorrow and has to last until the next order arrives. It is the smallest that
+    covers the demand of those days, together with the stock left after today, with probability
+    `level`. The demands of the days are independent. Units that spoil before the next order
+    arrives, if demand is at its median, do not count (Broekmeulen and van Donselaar, 2009, "A
+    heuristic to manage perishable inventory with batch ordering, positive lead-times, and
+    time-varying demand").
 
     Parameters
     ----------
     forecasts : callable, sequence of Distribution or Distribution
         As for `Planner`; a forecast needs a row for today and each day to the next order day.
     level : float, optional
-        Of the quantile, in (0, 1); by default the critical ratio (price - cost) / price, which is
-        best where nothing can be kept for later.
+        Level of the quantile, in (0, 1). The default is the critical ratio (price - cost) / price,
+        which is optimal if no unit can be kept for later.
 
     Examples
     --------
@@ -211,7 +198,7 @@ class Newsvendor(Policy):
 
         def covered(packs: int) -> bool:
             reached = (packs * store.pack + usable) // width
-            # Sums of many terms: a rounding error must not cost a pack.
+            # The tolerance keeps rounding of the sum from adding a pack.
             return float(p @ cdf[np.minimum(reached, cdf.size - 1)]) >= level - 1e-12
 
         return bisect_left(range(store.max_packs), True, key=covered)
@@ -219,18 +206,18 @@ class Newsvendor(Policy):
 
 @dataclass(frozen=True)
 class SeasonalNaive(Policy):
-    """Order what was asked for on the same weekdays of the last weeks.
+    """Order the mean demand of the same weekdays of the last weeks.
 
-    With what today's customers should leave on the shelf the order covers the mean demand of those
-    days until the next order comes, without a margin. Packs are rounded up.
+    The order, together with the stock expected after today, covers that demand until the next
+    order arrives, without a margin. Packs are rounded up.
 
     Parameters
     ----------
     history : (m,) array-like
-        Demand on the days before the simulation, the last of them the day before it starts; at
-        least 7 a week.
+        Demand of the days before the simulation, up to the day before it starts; at least 7 days
+        per week of `weeks`.
     weeks : int, default 1
-        Weeks to take the mean of.
+        Number of weeks to average.
 
     Examples
     --------
@@ -247,8 +234,7 @@ class SeasonalNaive(Policy):
 
     def __post_init__(self) -> None:
         """Check the history."""
-        if isinstance(self.weeks, bool) or not isinstance(self.weeks, int) or self.weeks < 1:
-            raise ValueError(f"weeks is {self.weeks!r}; expected a whole number, 1 or more.")
+        check_count(self.weeks, "weeks", "a whole number, 1 or more")
         past = check_demand(self.history, "history")
         if past.ndim != 1 or past.size < 7 * self.weeks:
             raise ValueError(
@@ -260,7 +246,7 @@ class SeasonalNaive(Policy):
     def order(self, day: int, stock: IntArray, known: Known) -> int:
         days = 1 + known.store.next_order(known.weekday)
         past = np.concatenate([np.asarray(self.history), known.demand])
-        # The same weekday of the weeks before; a week from today is not over yet.
+        # The same weekday of earlier weeks; a day a week ahead uses the weeks before today.
         ahead = np.arange(days)
         lags = 7 * (ahead // 7 + 1 + np.arange(self.weeks)[:, None])
         expected = past[len(past) + ahead - lags].mean(axis=0)
@@ -272,7 +258,7 @@ class SeasonalNaive(Policy):
 
 
 def spoils_later(store: Store, stock: IntArray, typical: IntArray) -> int:
-    """Units that survive today but spoil before the last day, at a typical demand each day."""
+    """Return the units that spoil after today and before the last day, at typical demand."""
     shelf = store._step(stock, typical[0], _NONE).stock
     spoiled = 0
     for demand in typical[1:-1]:
@@ -283,13 +269,13 @@ def spoils_later(store: Store, stock: IntArray, typical: IntArray) -> int:
 
 
 def forecast_of(forecasts: Forecasts, day: int, rows: int) -> Distribution:
-    """What was forecast on a day, for that day and those after it."""
+    """Return the forecast made on a day, for that day and those after it."""
     if isinstance(forecasts, Distribution):
         if len(forecasts) < day + rows:
             raise ValueError(
                 f"the forecast has {len(forecasts)} rows, but day {day} needs those up to "
-                f"{day + rows}; expected a row for each day of the simulation and the horizon "
-                f"beyond it. Forecast further ahead, or shorten the horizon."
+                f"{day + rows}; expected one row per day of the simulation and the horizon "
+                f"after it. Forecast further ahead, or shorten the horizon."
             )
         return forecasts[day : day + rows]
     if callable(forecasts):
@@ -301,7 +287,7 @@ def forecast_of(forecasts: Forecasts, day: int, rows: int) -> Distribution:
     dist = as_distribution(found)
     if len(dist) < rows:
         raise ValueError(
-            f"the forecast of day {day} has {len(dist)} rows, but {rows} days are to be planned; "
-            f"expected a row a day. Forecast further ahead, or shorten the horizon."
+            f"the forecast of day {day} has {len(dist)} rows, but {rows} days are planned; "
+            f"expected one row per day. Forecast further ahead, or shorten the horizon."
         )
     return dist[:rows]

@@ -1,4 +1,4 @@
-"""A policy run over days of known demand."""
+"""Simulation of a policy over days of known demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trueline.inventory._store import Store, check_demand, check_shelf
 
 
 class Period(NamedTuple):
-    """Days in a row, with what was asked for on each."""
+    """Consecutive days with their demand."""
 
     demand: IntArray
     dates: Dates
@@ -32,7 +32,9 @@ def check_period(demand: ArrayLike, dates: object, closed: ArrayLike | None) -> 
     """Check days and their demand."""
     units = check_demand(demand)
     if units.ndim != 1 or units.size == 0:
-        raise ValueError(f"demand has shape {units.shape}; expected one number a day, shape (n,).")
+        raise ValueError(
+            f"demand has shape {units.shape}; expected one number per day, shape (n,)."
+        )
     days = check_dates(dates, units.size)
     shut = check_closed(closed, units.size)
     if (units[shut] > 0).any():
@@ -46,23 +48,20 @@ def check_period(demand: ArrayLike, dates: object, closed: ArrayLike | None) -> 
 
 @dataclass(frozen=True, repr=False)
 class Simulation:
-    """Result of `simulate`: what happened on each day.
+    """Result of `simulate`: the events of each day.
 
     Attributes
     ----------
     dates : (n,) ndarray of datetime64[D]
-    demand : (n,) ndarray of int
-        Units asked for.
-    ordered : (n,) ndarray of int
-        Packs ordered.
-    arrived : (n,) ndarray of int
-        Units that came in the morning.
+        The days.
+    demand, ordered, arrived : (n,) ndarray of int
+        Units demanded, packs ordered, and units that arrived in the morning.
     on_hand : (n, L) ndarray of int
-        Units before the first customer by days of life left, what arrived among them.
+        Units in the morning by days of life left, including those that arrived.
     sold, lost, spoiled : (n,) ndarray of int
-        Units sold, asked for in vain, and thrown away in the evening.
+        Units sold, demanded in vain, and thrown away in the evening.
     reward : (n,) ndarray
-        Revenue less what was ordered costs.
+        Revenue less the cost of orders.
     final : (L,) ndarray of int
         Units on the morning after the last day.
 
@@ -95,14 +94,7 @@ class Simulation:
 
     @property
     def total_reward(self) -> float:
-        """Reward of all days.
-
-        Examples
-        --------
-        >>> from trueline.inventory import Store, simulate
-        >>> simulate(Store(), lambda day, stock, known: 1, [5], ["2017-01-02"]).total_reward
-        -15.48
-        """
+        """Sum of the rewards of all days."""
         return float(self.reward.sum())
 
     def __repr__(self) -> str:
@@ -137,27 +129,28 @@ def simulate(
 ) -> Simulation:
     """Run a policy over days of known demand, which it sees one day at a time.
 
-    The policy is asked on order days only. It is told the demand of the days that are over, lost
-    sales included, and on which days to come the store is closed; nothing else of the future.
+    The policy is called on order days only. It gets the demand of the past days, including lost
+    sales, and the days on which the store will be closed, but nothing else of the future.
 
     Parameters
     ----------
     store : Store
+        The store to simulate.
     policy : Policy
         An object with a method ``order(day, stock, known)``, or a function of the same arguments.
     demand : (n,) array-like
-        Units asked for, 0 or more; rounded to whole ones.
+        Units demanded, 0 or more, rounded to whole units.
     dates : (n,) array-like of dates
-        Days in a row.
+        Consecutive days.
     closed : (n,) array-like of bool, optional
-        Days without customers. Orders and deliveries go on by their weekdays.
+        Days without customers. Orders and deliveries take place by their weekdays.
     stock : (L,) array-like, optional
-        Units on the first morning by days of life left, the first delivery among them; an empty
-        shelf by default.
+        Units on the first morning by days of life left, including the first delivery; 0 by
+        default.
     closes_after : bool, default False
-        Whether the store closes for good after the last day, and policies know it. What is left
-        then is worth nothing either way: otherwise they order to the last as if the store went on,
-        and an oracle, which does not, gains a few days' worth of stock on them.
+        Whether policies know that the store closes after the last day. The remaining stock has no
+        value in any case. If False, policies order to the last day as if the store stayed open,
+        while an oracle saves the cost of a few days of stock.
 
     Returns
     -------
@@ -207,14 +200,14 @@ def simulate(
 
 
 def _locked(a: IntArray) -> IntArray:
-    """A view that a policy cannot write to."""
+    """Return a view that a policy cannot write to."""
     view = a.view()
     view.flags.writeable = False
     return view
 
 
 def _whole_order(store: Store, packs: object) -> IntArray:
-    found = store.check_packs(packs)  # type: ignore[arg-type]  # checks what a user's policy gave
+    found = store.check_packs(packs)  # type: ignore[arg-type]  # a user's policy may return anything
     if found.ndim:
         raise ValueError(f"the policy ordered {packs!r}; expected one number of packs.")
     return found

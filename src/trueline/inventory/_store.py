@@ -1,4 +1,4 @@
-"""The store: what a day does to its shelf."""
+"""The store as a Markov decision process."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import ArrayLike
 from trueline._validation import FloatArray, as_float, check_finite
 from trueline.inventory._days import IntArray, Mask, weekday, weekdays
 
-# Stock is counted in int64 and priced in float64: both are exact far beyond this.
+# Largest number of units; int64 and float64 are exact far beyond it.
 _MOST_UNITS = 10**9
 
 
 class Step(NamedTuple):
-    """What a day did, for one store or many.
+    """Result of a day, for one store or many.
 
     Attributes
     ----------
     stock : (..., L) ndarray of int
-        Units next morning, the delivery of what was ordered among them.
+        Units next morning by days of life left, including the delivery of the order.
     sold, lost, spoiled : (...) ndarray of int
-        Units sold, asked for in vain, and thrown away at the end of the day.
+        Units sold, demanded in vain, and thrown away at the end of the day.
     reward : (...) ndarray
-        Revenue less what was ordered costs.
+        Revenue less the cost of the order.
 
     Examples
     --------
@@ -47,28 +47,27 @@ class Step(NamedTuple):
 class Store:
     """A store that sells one perishable item, as a Markov decision process.
 
-    The state is the stock: units by days of life left, ``stock[..., 0]`` those that can be sold
-    today for the last time and ``stock[..., L - 1]`` those that came this morning. A day goes so:
-    what was ordered yesterday has arrived and is part of the stock; on an order day the store
-    orders packs, which arrive next morning; customers ask for units and get the oldest first; the
-    rest ages by a day, and what has reached its end is thrown away. The reward of the day is
-    ``price * sold - cost * pack * packs``: orders are paid when they are made, and what spoils
-    brings nothing back. The defaults are those of the paper's section 4.5.
+    The state is the stock in units by days of life left: ``stock[..., 0]`` can be sold today for
+    the last time, and ``stock[..., L - 1]`` arrived this morning. On an order day the store orders
+    packs, which arrive next morning. Customers get the oldest units first. The other units age by
+    a day, and those at the end of their life are thrown away. The reward of the day is
+    ``price * sold - cost * pack * packs``: orders are paid when they are made, and spoiled units
+    are a loss. The defaults are those of section 4.5 of the paper.
 
-    Units are whole. Real-valued demand (goods by weight, forecasts) is rounded to the nearest.
+    Units are whole numbers. Real-valued demand (goods by weight, forecasts) is rounded.
 
     Parameters
     ----------
     shelf_life : int, default 5
-        Days L on which a unit can be sold, the day it arrives among them.
+        Number L of days on which a unit can be sold, including the day it arrives.
     pack : int, default 12
-        Units in a pack; orders are in packs.
+        Units per pack; orders are in packs.
     price, cost : float, default 1.99 and 1.29
-        Of a unit. An item that costs its price or more is never worth ordering, and refused.
+        Price and cost of a unit. The cost must be below the price.
     order_days : sequence of str or int, default Monday, Wednesday, Friday
         Weekdays on which orders are made, by name or from 0 (Monday) to 6.
     max_packs : int, default 400
-        Most packs in an order.
+        Largest number of packs in an order.
 
     Examples
     --------
@@ -94,7 +93,7 @@ class Store:
     max_packs: int = 400
 
     def __post_init__(self) -> None:
-        """Check what was given."""
+        """Check the parameters."""
         for name in ("shelf_life", "pack", "max_packs"):
             value = getattr(self, name)
             if not _is_whole(value) or not 1 <= value <= _MOST_UNITS:
@@ -113,14 +112,14 @@ class Store:
                 raise ValueError(f"{name} is {value!r}; expected a number above 0.")
         if self.cost >= self.price:
             raise ValueError(
-                f"cost is {self.cost} and price {self.price}; expected a cost below the price, or "
-                f"no order can pay."
+                f"cost is {self.cost} and price {self.price}; expected a cost below the price, "
+                f"because otherwise no order pays."
             )
         object.__setattr__(self, "order_days", weekdays(self.order_days, "order_days"))
 
     @property
     def critical_ratio(self) -> float:
-        """Probability of selling out at which one unit more just pays: (price - cost) / price.
+        """Probability of selling out above which one more unit pays: (price - cost) / price.
 
         Examples
         --------
@@ -132,18 +131,11 @@ class Store:
 
     @property
     def max_units(self) -> int:
-        """Most units in an order.
-
-        Examples
-        --------
-        >>> from trueline.inventory import Store
-        >>> Store().max_units
-        4800
-        """
+        """Largest number of units in an order."""
         return self.max_packs * self.pack
 
     def orders_on(self, days: ArrayLike) -> Mask:
-        """Whether orders are made on these weekdays, from 0 (Monday) to 6.
+        """Return whether orders are made on these weekdays, from 0 (Monday) to 6.
 
         Examples
         --------
@@ -154,7 +146,7 @@ class Store:
         return np.isin(days, [weekday(day, "order_days") for day in self.order_days])
 
     def next_order(self, day: int) -> int:
-        """Days from this weekday to the next order day, 1 to 7.
+        """Return the number of days from this weekday to the next order day, 1 to 7.
 
         Examples
         --------
@@ -165,16 +157,16 @@ class Store:
         return 1 + int(self.orders_on((day + np.arange(1, 8)) % 7).argmax())
 
     def step(self, stock: ArrayLike, demand: ArrayLike, packs: ArrayLike = 0) -> Step:
-        """Let a day pass in one store or many.
+        """Simulate a day in one store or many.
 
         Parameters
         ----------
         stock : (..., L) array-like
             Units this morning by days of life left.
         demand : (...) array-like
-            Units asked for; rounded to whole ones.
+            Units demanded, rounded to whole units.
         packs : (...) array-like, default 0
-            Packs ordered. Whether today is an order day is the caller's to know.
+            Packs ordered. They are ordered on any day; see `orders_on`.
 
         Returns
         -------
@@ -190,10 +182,10 @@ class Store:
         return self._step(on_hand, check_demand(demand), self.check_packs(packs))
 
     def _step(self, stock: IntArray, demand: IntArray, packs: IntArray) -> Step:
-        """`step` on checked arrays."""
+        """Do `step` on checked arrays."""
         total = stock.sum(axis=-1)
         sold = np.minimum(total, demand)
-        # First in, first out: a batch keeps what the older ones left of the demand unmet.
+        # First in, first out: a batch serves the demand that older batches did not.
         left = np.cumsum(stock, axis=-1) - np.asarray(demand)[..., None]
         left = np.clip(left, 0, stock)
         fresh = np.broadcast_to(self.pack * packs, left.shape[:-1])
@@ -202,14 +194,7 @@ class Store:
         return Step(tomorrow, sold, demand - sold, left[..., 0], reward)
 
     def check_stock(self, stock: ArrayLike | None) -> IntArray:
-        """Convert to whole units by days of life left; None is an empty shelf.
-
-        Examples
-        --------
-        >>> from trueline.inventory import Store
-        >>> Store(shelf_life=3).check_stock(None)
-        array([0, 0, 0])
-        """
+        """Convert to whole units by days of life left; None means no stock."""
         if stock is None:
             return np.zeros(self.shelf_life, dtype=np.int64)
         units = _whole(stock, "stock")
@@ -221,16 +206,7 @@ class Store:
         return units
 
     def check_packs(self, packs: ArrayLike) -> IntArray:
-        """Convert to whole packs, none of them beyond `max_packs`.
-
-        Examples
-        --------
-        >>> from trueline.inventory import Store
-        >>> Store().check_packs(2.5)
-        Traceback (most recent call last):
-            ...
-        ValueError: packs is 2.5; expected whole numbers, 0 or more. Round it first.
-        """
+        """Convert to whole packs of at most `max_packs`."""
         whole = _whole(packs, "packs")
         if (whole > self.max_packs).any():
             raise ValueError(
@@ -249,10 +225,10 @@ def check_shelf(store: Store, stock: ArrayLike | None) -> IntArray:
 
 
 def check_demand(demand: ArrayLike, name: str = "demand") -> IntArray:
-    """Convert to whole units; sales by weight are rounded to the nearest."""
+    """Convert to whole units; other numbers are rounded."""
     units = as_float(demand, name)
     check_finite(units, name)
-    _refuse(units, units < 0, name, "sales of 0 or more", "Returns are no demand: set them to 0")
+    _refuse(units, units < 0, name, "sales of 0 or more", "Set returns to 0")
     _refuse(units, units > _MOST_UNITS, name, f"at most {_MOST_UNITS:,}", "Count in larger units")
     return np.rint(units).astype(np.int64)
 
@@ -260,17 +236,17 @@ def check_demand(demand: ArrayLike, name: str = "demand") -> IntArray:
 def _whole(x: ArrayLike, name: str) -> IntArray:
     units = as_float(x, name)
     check_finite(units, name)
-    _refuse(units, units < 0, name, "whole numbers, 0 or more", "Nothing is owed to a shelf")
+    _refuse(units, units < 0, name, "whole numbers, 0 or more", "Set negative numbers to 0")
     _refuse(units, units != np.rint(units), name, "whole numbers, 0 or more", "Round it first")
     _refuse(units, units > _MOST_UNITS, name, f"at most {_MOST_UNITS:,}", "Count in larger units")
     return units.astype(np.int64)
 
 
-def _refuse(a: FloatArray, bad: Mask, name: str, expected: str, mend: str) -> None:
+def _refuse(a: FloatArray, bad: Mask, name: str, expected: str, remedy: str) -> None:
     if np.any(bad):
         where = np.argwhere(bad)[0]
         spot = f"[{', '.join(str(int(i)) for i in where)}]" if a.ndim else ""
-        raise ValueError(f"{name}{spot} is {a[tuple(where)]:g}; expected {expected}. {mend}.")
+        raise ValueError(f"{name}{spot} is {a[tuple(where)]:g}; expected {expected}. {remedy}.")
 
 
 def _is_whole(value: object) -> bool:

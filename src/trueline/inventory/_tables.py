@@ -1,11 +1,11 @@
-"""Tables of values over stock, and what a day of random demand does to them.
+"""Tables of values by stock, and their expectations over the demand of a day.
 
-A shelf holds few batches, since deliveries come on few days: with orders on three days a week and
-a shelf life of five days, two or three. A table has one axis a batch, oldest first, in steps of
-u units. Demand takes from the oldest batch first, so with x_1, ..., x_k units in the batches and
-S_j = x_1 + ... + x_j, a demand d between S_{j-1} and S_j leaves 0, ..., 0, S_j - d, x_{j+1}, ...,
-x_k. The expected value of what is left is therefore a sum over j, and each term a convolution of
-the demand with the values along axis j: no array is larger than the tables themselves.
+A shelf holds few batches: two or three with orders on three days per week and a shelf life of five
+days. A table has one axis per batch, oldest first, in steps of u units. Demand takes from the
+oldest batch first: with x_1, ..., x_k units in the batches and S_j = x_1 + ... + x_j, a demand d
+between S_{j-1} and S_j leaves 0, ..., 0, S_j - d, x_{j+1}, ..., x_k. The expected value is
+therefore a sum over j of convolutions of the demand with the values along axis j, and no array is
+larger than the tables.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ from trueline._validation import FloatArray
 
 
 class DayOfDemand:
-    """Demand of a day on the grid: its masses p at 0, u, 2 u, ... units.
+    """Demand of a day on the grid: its probabilities p at 0, u, 2 u, ... units, with u = `step`.
 
-    Parameters
-    ----------
-    p : (m,) ndarray
-        More entries than any stock has steps, what lies beyond is in the last.
-    step : int
-        The unit u.
+    p has more entries than any stock has steps; the last is the probability of all larger demand.
     """
 
     def __init__(self, p: FloatArray, step: int) -> None:
@@ -36,17 +31,17 @@ class DayOfDemand:
         self.sales = step * np.concatenate([[0.0], np.cumsum(self.at_least[1:])])
 
     def expect(self, value: FloatArray, sizes: tuple[int, ...], *, spoils: bool) -> FloatArray:
-        """Expected value of tomorrow's stock, by today's.
+        """Return the expected value of tomorrow's stock, by today's stock.
 
         Parameters
         ----------
         value : ndarray, (sizes[spoils:], ...)
-            Value of what is left of each batch; further axes are carried along.
+            Value by the rest of each batch; further axes are kept.
         sizes : tuple of int
-            Points of each of today's batches, oldest first.
+            Number of points of each of today's batches, oldest first.
         spoils : bool
             Whether the oldest batch is thrown away at the end of the day, so that the value does
-            not depend on what is left of it.
+            not depend on its rest.
 
         Returns
         -------
@@ -65,7 +60,7 @@ class DayOfDemand:
                 whole = self.below[: sizes[0]].reshape((-1,) + (1,) * value.ndim)
                 out += whole * value
                 continue
-            # Older batches are gone; the j-th has at least one step left, the younger are whole.
+            # Older batches are sold; batch j has at least one step left, the younger are whole.
             table = value[(0,) * (j - spoils)]
             if j == 0:
                 part = self._first(table)
@@ -77,14 +72,14 @@ class DayOfDemand:
         return out
 
     def _first(self, table: FloatArray) -> FloatArray:
-        """B[x] = sum over y = 1, ..., x of p(x - y) table[y]."""
+        """Return B[x], the sum over y = 1, ..., x of p(x - y) table[y]."""
         n = table.shape[0]
         weights = toeplitz(self.p[:n], np.zeros(n))
         weights[:, 0] = 0.0
         return (weights @ table.reshape(n, -1)).reshape(table.shape)
 
     def _later(self, table: FloatArray, n: int) -> FloatArray:
-        """B[s, x] = sum over y = 1, ..., x of p(s + x - y) table[y], for s = 0, ..., n - 1.
+        """Return B[s, x], the sum over y = 1, ..., x of p(s + x - y) table[y], s = 0, ..., n - 1.
 
         B[s, x] = B[s + 1, x - 1] + p(s) table[x], so each x costs one product.
         """
@@ -99,7 +94,7 @@ class DayOfDemand:
 
 
 def total_steps(sizes: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-    """Steps in all batches together, at every point of their grid."""
+    """Return the number of steps in all batches together, at every point of their grid."""
     total = np.zeros((1,) * len(sizes), dtype=np.intp)
     for axis, n in enumerate(sizes):
         shape = [1] * len(sizes)
