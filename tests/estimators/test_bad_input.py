@@ -207,7 +207,7 @@ def test_a_predict_with_several_columns():
             return np.tile(super().predict(X)[:, None], (1, 3))
 
     assert refused(ValueError, lambda: model(Wide()).fit(X, Y)) == (
-        "Wide.predict gave an array of shape (8, 3); expected one number a row. Say what its "
+        "Wide.predict gave an array of shape (8, 3); expected one number per row. Say what its "
         "forecast is with dist=, a callable (estimator, X) -> Distribution."
     )
 

@@ -90,8 +90,8 @@ def test_a_dict_of_levels_is_sorted_to_quantiles():
             np.zeros((5, 3)),
             TypeError,
             (
-                "obj has shape (5, 3); expected one number a row, shape (n,), because a table may "
-                'hold draws or quantiles. Say which: kind="samples" for draws, (rows, draws); '
+                "obj has shape (5, 3); expected one number per row, shape (n,), because a table "
+                'may hold draws or quantiles. Say which: kind="samples" for draws, (rows, draws); '
                 '{"levels": levels, "values": obj} for quantiles, (rows, levels); '
                 'kind="mean_std" or kind="mean_var" for two columns; or kind="point" with '
                 "obj.ravel()."
@@ -110,8 +110,8 @@ def test_a_dict_of_levels_is_sorted_to_quantiles():
             TypeError,
             (
                 "obj is a dict with no columns; expected levels as names, such as 0.1, q0.1 or "
-                "10%, or mean and std (or var), or sample_0, sample_1, ..., because a table may "
-                'hold draws or quantiles. Say kind="samples" for draws, or pass {"levels": levels, '
+                "10%, or mean and std (or var), or sample_0, sample_1, ..., because a table "
+                'may hold draws or quantiles. Say kind="samples" for draws, or pass {"levels": levels, '
                 '"values": values}.'
             ),
         ),
@@ -135,7 +135,7 @@ def test_a_dict_of_levels_is_sorted_to_quantiles():
                 "cannot make a distribution of a builtins.set; expected a distribution of "
                 "trueline, scipy.stats, torch.distributions, skpro or ngboost, a forecast of "
                 "gluonts, draws in xarray or arviz, a frame or dict with named columns, a tuple "
-                "(loc, scale), or one number a row. Otherwise build it yourself: "
+                "(loc, scale), or one number per row. Otherwise build it yourself: "
                 "Normal(loc, scale), Samples(draws) or Quantiles(levels, values)."
             ),
         ),
@@ -427,14 +427,15 @@ def test_a_mixture_of_wrappers_has_finite_scores_too():
             TypeError,
             (
                 "obj is a multivariate distribution (scipy.multivariate_normal_frozen); expected "
-                "one number a row. Give its margins: Normal(dist.mean, dist.cov.diagonal() ** 0.5)."
+                "one number per row. Give its margins: "
+                "Normal(dist.mean, dist.cov.diagonal() ** 0.5)."
             ),
         ),
         (
             stats.gamma(np.ones((3, 2))),
             ValueError,
             (
-                "the gamma distribution has shape (3, 2); expected one distribution a row, shape "
+                "the gamma distribution has shape (3, 2); expected one distribution per row, shape "
                 "(), (n,) or (n, 1). Convert one column at a time."
             ),
         ),
@@ -448,7 +449,7 @@ def test_a_mixture_of_wrappers_has_finite_scores_too():
             ValueError,
             (
                 "row 1 of the gamma distribution has no finite median (2 of 3 have none); expected "
-                "parameters within their domain. Mend or drop those rows."
+                "parameters within their domain. Fix or drop those rows."
             ),
         ),
     ],
@@ -707,8 +708,8 @@ def test_torch_errors(torch):
         "have no useful score. Give draws instead: Samples(dist.sample((1000,)).T)."
     )
     assert message(TypeError, D.MultivariateNormal(one, two)) == (
-        "obj is a multivariate distribution (torch.MultivariateNormal); expected one number a row. "
-        "Give its margins: Normal(dist.mean, dist.stddev)."
+        "obj is a multivariate distribution (torch.MultivariateNormal); expected one number per "
+        "row. Give its margins: Normal(dist.mean, dist.stddev)."
     )
     assert message(TypeError, D.VonMises(one, one)) == (
         "obj is a torch VonMises; expected a distribution that can be made from its "
@@ -716,7 +717,7 @@ def test_torch_errors(torch):
         "Samples(dist.sample((1000,)).T)."
     )
     assert message(ValueError, D.Normal(two, 1.0)) == (
-        "the torch Normal distribution has shape (2, 2); expected one distribution a row, "
+        "the torch Normal distribution has shape (2, 2); expected one distribution per row, "
         "shape (), (n,) or (n, 1). Convert one column at a time."
     )
     assert message(TypeError, D.transforms.ExpTransform()).startswith("cannot make a distribution")
@@ -796,7 +797,7 @@ def test_skpro_errors(skpro):
         f"have no useful score. Give draws instead: {draws}"
     )
     assert message(ValueError, skpro.Normal([[1.0, 2.0]], 1.0)) == (
-        "the skpro Normal distribution has shape (1, 2); expected one distribution a row, "
+        "the skpro Normal distribution has shape (1, 2); expected one distribution per row, "
         "shape (), (n,) or (n, 1). Convert one column at a time."
     )
     kernels = skpro.KernelMixture.create_test_instance()

@@ -173,7 +173,7 @@ def test_a_forecast_outside_the_domain_is_refused():
         transformed(tl.Normal([0.0, 9.0], 1.0), EXP.inverted())
     assert str(caught.value) == (
         "row 0 of obj takes a function that is defined between 0 and inf of a forecast with a "
-        "share of 0.5 outside; expected a forecast within. Mend the transform."
+        "share of 0.5 outside; expected a forecast within. Fix the transform."
     )
 
 

@@ -38,7 +38,7 @@ def test_a_kind_that_the_names_deny_is_refused():
 
 def test_a_covariance_matrix_is_no_scale():
     assert message((np.zeros(3), np.eye(3)), TypeError) == (
-        "obj is a tuple whose second item has shape (3, 3); expected (loc, scale), one number a "
+        "obj is a tuple whose second item has shape (3, 3); expected (loc, scale), one number per "
         "row each. It looks like a covariance matrix: pass (mean, np.sqrt(np.diag(cov))), or ask "
         "the model for standard deviations."
     )
@@ -67,7 +67,7 @@ def test_transposed_draws_are_named_where_the_outcomes_are(use, what):
 def test_transposed_quantiles_are_refused():
     values = np.arange(12.0).reshape(3, 4)
     assert message({"levels": [0.1, 0.5, 0.9], "values": values}, ValueError) == (
-        "values has shape (3, 4) with 3 levels; expected (n, 3), one row a forecast, in which "
+        "values has shape (3, 4) with 3 levels; expected (n, 3), one row per forecast, in which "
         "values rise with the levels. It looks transposed: pass values.T."
     )
 
@@ -81,7 +81,7 @@ def test_a_transposed_pair_is_refused():
 
 def test_levels_and_values_in_a_tuple_are_no_loc_and_scale():
     assert message(([0.1, 0.5, 0.9], np.ones((4, 3))), TypeError) == (
-        "obj is a tuple whose second item has shape (4, 3); expected (loc, scale), one number a "
+        "obj is a tuple whose second item has shape (4, 3); expected (loc, scale), one number per "
         'row each. It looks like levels and values: pass {"levels": levels, "values": values}.'
     )
 
@@ -104,7 +104,7 @@ def test_levels_in_percent_are_refused():
     )
     assert message({"q1": [1.0], "q2": [2.0], "q3": [3.0]}, ValueError) == (
         "columns 'q1', 'q2', 'q3' look like quantiles in percent, or like ranks such as quartiles; "
-        "expected levels that can be told. Rename them to levels, such as q0.05 and q0.95."
+        "expected unambiguous levels. Rename them to levels, such as q0.05 and q0.95."
     )
     assert message({"q0.1": [1.0], "q90": [2.0]}, ValueError) == (
         "column 'q0.1' names a level but column 'q90' looks like a percentage; expected one or the "
@@ -115,8 +115,8 @@ def test_levels_in_percent_are_refused():
         "the other. Rename them all to levels, such as q0.995."
     )
     assert message({"0%": [1.0], "50%": [2.0]}, ValueError) == (
-        "column '0%' names a quantile at 0%; expected one between 0% and 100%, because the ends of "
-        "a forecast are no quantiles. Leave it out."
+        "column '0%' names a quantile at 0%; expected one between 0% and 100%. Leave out the "
+        "ends of a forecast."
     )
 
 
@@ -318,13 +318,11 @@ def test_dims_that_may_all_hold_draws_are_refused():
     F = tl.as_distribution(stacked)
     np.testing.assert_array_equal(F.draws, np.sort(draws.reshape(3, 20), axis=1))
     unnamed = message(xr.DataArray(draws[0], dims=("town", "iteration")), TypeError)
-    assert unnamed.endswith(
-        "Rename the one that holds the draws, and not the rows: obj.rename(NAME='draw')."
-    )
+    assert unnamed.endswith("Rename the one that holds the draws: obj.rename(NAME='draw').")
     levels = message(xr.DataArray(draws[0], dims=("quantile", "town")), TypeError)
     assert levels.endswith("Say the levels of quantile: obj.assign_coords(quantile=levels).")
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"m": (("chain", "draw"), draws[0])})})
-    assert "draws of parameters are no forecast" in message(tree["posterior"], TypeError)
+    assert "draws of parameters are not a forecast" in message(tree["posterior"], TypeError)
 
 
 def test_percentages_are_seen_behind_a_1():

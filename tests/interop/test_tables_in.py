@@ -183,7 +183,7 @@ def test_a_square_table_of_quantiles_is_not_taken_for_its_transpose():
     F = tl.as_distribution({"levels": [0.1, 0.5, 0.9], "values": values})
     np.testing.assert_array_equal(F.values, values)
     assert message({"levels": [0.1, 0.5, 0.9], "values": values.T}, ValueError) == (
-        "values has shape (3, 3) with 3 levels; expected (n, 3), one row a forecast, in which "
+        "values has shape (3, 3) with 3 levels; expected (n, 3), one row per forecast, in which "
         "values rise with the levels. It looks transposed: pass values.T."
     )
 
@@ -229,7 +229,7 @@ def refused(obj, kind, error, expected):
             {"mean": [0.0], "std": [1.0], "skew": [1.0]},
             None,
             TypeError,
-            "obj is a dict whose key 'skew' is not understood beside ['mean', 'std']; expected no "
+            "obj is a dict whose key 'skew' is not known beside ['mean', 'std']; expected no "
             "other keys. Drop it, or build the distribution yourself.",
         ),
         refused(
@@ -272,7 +272,7 @@ def refused(obj, kind, error, expected):
             "point",
             TypeError,
             "obj is a dict with columns ['a', 'b']; expected one column for kind='point', or one "
-            "that is called mean. Choose: obj['...'].",
+            "named mean. Choose: obj['...'].",
         ),
         refused(
             {"a": [0.0], "b": [1.0]},

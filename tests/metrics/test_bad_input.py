@@ -58,7 +58,7 @@ BAD_ROWS = [
         (np.zeros((3, 1)), F),
         ValueError,
         (
-            "y has shape (3, 1); expected one number a row, shape (n,). "
+            "y has shape (3, 1); expected one number per row, shape (n,). "
             "Use y.ravel() if that is what it holds."
         ),
     ),

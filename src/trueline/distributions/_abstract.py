@@ -47,6 +47,8 @@ class Distribution(PublicMethods):
     _kind: ClassVar[str] = ""
     #: Whether the score is (y - loc) / scale.
     _affine_score: ClassVar[bool] = False
+    #: Whether `_isf` is exact for small probabilities in all rows.
+    _exact_isf: ClassVar[bool] = False
     #: Attributes with one entry per row that, in this order, construct the class; or none.
     _row_parameters: ClassVar[tuple[str, ...]] = ()
     #: Whether rows have a spread; a point forecast has none.

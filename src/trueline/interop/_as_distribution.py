@@ -24,7 +24,7 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     ========================================  ============================================
     a distribution of trueline                itself
     a tuple (loc, scale)                      `Normal`; any other tuple is refused
-    numbers, one a row: list, array,          `Point`
+    numbers, one per row: list, array,        `Point`
     Series, tensor
     ``{"levels": ..., "values": ...}``,       `Quantiles`; levels in any order
     or a dict {level: values}
@@ -44,36 +44,34 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
                                               transforms; float64, without gradients
     ``skpro.distributions``, one column       the same, `Mixture`, and `Samples`
     NGBoost's ``pred_dist(X)``                what its scipy distribution becomes
-    GluonTS ``SampleForecast`` and            `Samples` and `Quantiles`; a row a step ahead,
-    ``QuantileForecast``, or a list of them   the next series after the last step
+    GluonTS ``SampleForecast`` and            `Samples` and `Quantiles`; one row per step
+    ``QuantileForecast``, or a list of them   ahead, one series after another
     xarray DataArray, Dataset or DataTree     `Samples`; draws along dims called chain,
     and arviz InferenceData                   draw or sample, flattened; rows along the
-                                              other. Of a tree: ``posterior_predictive``
+                                              other; from ``posterior_predictive``
     ========================================  ============================================
 
-    A wrapper answers with the library's own formulas. Its score is the normal score of the
-    CDF between -8 and 8 (-6 and 6 for torch and skpro) and linear in y beyond, so that an
-    outcome which the forecast held to be impossible, such as one below 0 under a gamma
-    forecast, has a finite score.
+    A wrapper uses the library's own formulas. Its score is the normal score of the CDF between
+    -8 and 8 (-6 and 6 for torch and skpro) and linear in y beyond, so that outcomes outside the
+    support, such as one below 0 under a gamma forecast, have finite scores.
 
     Parameters
     ----------
     obj : object
-        Of shape (), (n,) or (n, 1): one distribution a row.
+        Shape (), (n,) or (n, 1): one distribution per row.
     kind : {"samples", "quantiles", "mean_std", "mean_var", "point"}, optional
-        What plain numbers hold, where that cannot be told:
+        What plain numbers hold:
 
-        - ``"samples"``: draws, shape (rows, draws). Many packages give (draws, rows):
-          transpose those.
+        - ``"samples"``: draws, shape (rows, draws). Transpose the (draws, rows) of many
+          packages.
         - ``"mean_std"`` and ``"mean_var"``: a tuple, or an array (n, 2), of the mean and the
           standard deviation or the *variance*. A tuple without a kind is (mean, standard
-          deviation), and numbers alone cannot tell: CatBoost's ``RMSEWithUncertainty``, GPy
-          and GPflow give variances.
+          deviation); CatBoost's ``RMSEWithUncertainty``, GPy and GPflow give variances.
         - ``"quantiles"``: a frame, whose columns 10, 50 and 90 are then percentages. An array
           has no levels: pass ``{"levels": ..., "values": ...}``.
-        - ``"point"``: one number a row, of an array (n, 1) or a frame too.
+        - ``"point"``: one number per row, also from an array (n, 1) or a frame.
 
-        Objects that say themselves what they are need none.
+        Distributions and forecasts of other packages need no kind.
 
     Returns
     -------
@@ -82,12 +80,11 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     Raises
     ------
     TypeError
-        If the object is of another kind, or discrete, or multivariate, or of a kind that
-        cannot be told: a 2-D array may hold draws or quantiles, columns ``q1``, ``q2``,
-        ``q3`` percentages or quartiles.
+        If the object is of another kind, discrete, multivariate or ambiguous: a 2-D array may
+        hold draws or quantiles, columns ``q1``, ``q2``, ``q3`` percentages or quartiles.
     ValueError
-        If numbers are not what they should be: a negative standard deviation, which may be
-        a logarithm; levels above 1, which may be percentages.
+        If numbers are invalid: a negative standard deviation, which may be a logarithm; levels
+        above 1, which may be percentages.
 
     Examples
     --------

@@ -17,19 +17,19 @@ from trueline.laws import LOG_SQRT_2PI, NormalLaw, ScoreLaw, normal_score
 _SIGMA = np.array([[float(ndtr(-1.0))]])
 _HALF = np.array([[0.5]])
 
-# The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and
-# weights of one; rows are worked on in blocks of this many elements.
+# The CRPS is integrated over the score by Gauss-Legendre: edges of the panels, nodes and weights
+# of one panel, and the number of elements that are computed at a time.
 _EDGES = np.linspace(-8.0, 8.0, 33)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PANELS = (len(_EDGES) - 1, len(_NODES))
 _BLOCK = 1 << 19
-# Share of a moment that may lie in the outermost panel: with more, there is no telling what lies
-# beyond, or whether the moment is finite.
+# Share of a moment that may lie in the outermost panel. With more, the part beyond is unknown and
+# may be infinite.
 _OUTSIDE = 1e-6
 
 
 class _Ends(NamedTuple):
-    """Values where the score reaches its ends, and the rise of y per unit of it beyond; (n, 1)."""
+    """Values at the ends of the normal score, and the rise of y per unit beyond; (n, 1)."""
 
     low: FloatArray
     high: FloatArray
@@ -53,18 +53,19 @@ def _running(a: FloatArray) -> FloatArray:
 class External(Distribution):
     """A continuous forecast of another library, through its CDF, quantiles and density.
 
-    These are the library's own everywhere, as are mean and variance, NaN where it has none.
-    The score is the normal score of the CDF up to 8 on each side, or up to 6 if the library
-    has no survival function. There the CDF runs out of digits or, at the end of a bounded
-    support, of probability; so the score goes on linearly in y. A unit of it is then that
-    of the chord from the median to the end, but at least half the width of the central 68%:
-    the first suits heavy tails, the second bounded ones, and for a normal forecast both are
-    its standard deviation. So the score is finite and increasing for all y. A map can be
-    fitted to outcomes outside the support, and its forecasts reach where they were.
+    These are the library's own, as are mean and variance, which are NaN if it has none. The score
+    is the normal score of the CDF up to 8 on each side, or up to 6 if the library has no survival
+    function. Beyond, the CDF runs out of digits or, at the end of a bounded support, of
+    probability, so that the score is linear in y. Its unit is then that of the chord from the
+    median to the end, but at least half the width of the central 68%: the first suits heavy
+    tails, the second bounded ones, and for a normal forecast both are its standard deviation.
+    So the score is finite and increasing for all y, a map can be fitted to outcomes outside the
+    support, and its forecasts reach as far as they do.
     """
 
     #: Normal score from which the score is linear in y. Beyond 8 lie 6e-16 of the mass.
     _reach: ClassVar[float] = 8.0
+    _exact_isf: ClassVar[bool] = True
 
     @abstractmethod
     def _select(self, rows: Rows) -> External:
@@ -83,7 +84,7 @@ class External(Distribution):
         left, right = self._ppf(_SIGMA), self._isf(_SIGMA)
         chord = np.concatenate([middle - low, high - middle], axis=1) / self._reach
         rise = np.maximum(np.where(np.isfinite(chord), chord, 0.0), 0.5 * (right - left))
-        # A row without spread gets a rise just large enough to keep its scores finite.
+        # In a row without spread the rise is just large enough to keep scores finite.
         rise = np.where(rise > 0, rise, 1e-9 * np.where(middle == 0, 1.0, np.abs(middle)))
         return _Ends(low, high, rise[:, :1], rise[:, 1:])
 
@@ -129,7 +130,7 @@ class External(Distribution):
         """Integrate the pinball loss over all levels.
 
         With T the inverse of the score, CRPS(F, y) is twice the integral of |T(s) - y| times
-        the density of s and the probability on its far side from y. No term is negative, so
+        the density of s and the probability beyond s, seen from y. No term is negative, so that
         heavy tails lose no digits; the error is below 1e-6 where the density is smooth.
         """
         n, k = len(self), y.shape[1]
@@ -167,7 +168,7 @@ class External(Distribution):
         return out
 
     def _integrate(self, f: Callable[[FloatArray, Rows], FloatArray]) -> FloatArray:
-        """Expectation of f(y, rows), by the same panels; NaN if the outermost still count."""
+        """Return the expectation of f(y, rows) by the same panels; NaN if the outermost count."""
         out = np.empty(len(self))
         size = max(1, _BLOCK // (len(_EDGES) * len(_NODES)))
         s, ds = _between(_EDGES[None, :-1], _EDGES[None, 1:])

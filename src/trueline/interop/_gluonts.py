@@ -26,8 +26,8 @@ def from_gluonts(obj: Any, kind: str | None) -> Distribution:
         refuse(forecasts[0])
     names = sorted({class_name(f) for f in forecasts})
     raise TypeError(
-        f"obj is a list of {', '.join(names)}; expected forecasts of one class. Convert those of "
-        f"each class apart."
+        f"obj is a list of {', '.join(names)}; expected forecasts of one class. Convert each "
+        f"class separately."
     )
 
 
@@ -43,7 +43,7 @@ def _quantiles(forecasts: Sequence[Any]) -> Distribution:
                 f"forecast {i} has levels {sorted(f.forecast_keys)} but forecast 0 has "
                 f"{sorted(forecasts[0].forecast_keys)}; expected the same in each."
             )
-    # The first axis of the array is that of the keys, in whichever order each forecast has them.
+    # The first axis of the array is that of the keys, whose order may differ between forecasts.
     arrays = [
         as_float(f.forecast_array, "forecast_array")[[f.forecast_keys.index(k) for k in keys]]
         for f in forecasts
@@ -53,12 +53,12 @@ def _quantiles(forecasts: Sequence[Any]) -> Distribution:
 
 
 def _stacked(arrays: Sequence[Any], what: str) -> FloatArray:
-    """Turn arrays (k, steps) and put them one below the other, (rows, k)."""
+    """Transpose arrays (k, steps) and concatenate them, (rows, k)."""
     for i, a in enumerate(arrays):
         if np.ndim(a) != 2:
             raise ValueError(
                 f"forecast {i} has an array of shape {np.shape(a)}; expected ({what}, steps). "
-                f"Of several variables choose one: forecast.copy_dim(0)."
+                f"Choose one of several variables: forecast.copy_dim(0)."
             )
         if len(a) != len(arrays[0]):
             raise ValueError(

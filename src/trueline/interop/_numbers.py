@@ -14,7 +14,7 @@ from trueline.interop._refusals import SAY_WHICH, refuse
 
 
 def plain(x: Any) -> Any:
-    """Free a tensor of its gradient and device, in full precision; leave the rest."""
+    """Return a tensor as an array in full precision; return other objects as they are."""
     if isinstance(x, Distribution):
         refuse(x, "inside another object")
     if isinstance(x, list | tuple) and any(_is_tensor(item) for item in x):
@@ -25,35 +25,35 @@ def plain(x: Any) -> Any:
 
 
 def _is_tensor(x: Any) -> bool:
-    # Some objects, such as NGBoost's, say of every name that they have it.
+    # Objects of NGBoost have an attribute of every name.
     return callable(getattr(x, "detach", None))
 
 
 def check_labels(*columns: Any) -> None:
-    """Raise if columns of pandas have other labels: they would be put together by position."""
+    """Raise if columns of pandas differ in their labels: rows are matched by position."""
     labelled = [x for x in columns if hasattr(x, "iloc") and hasattr(x, "index")]
     for other in labelled[1:]:
         if not other.index.equals(labelled[0].index):
             raise ValueError(
                 "obj holds Series whose labels differ, or come in another order; expected the same "
-                "labels, because rows are put together by position. Join them first, "
+                "labels, because rows are matched by position. Join them first, "
                 "pd.concat([...], axis=1), or pass arrays."
             )
 
 
 def row_numbers(x: Any, name: str) -> FloatArray:
-    """Convert to one number a row, (n,); a column (n, 1) is that too."""
+    """Convert (n,) or (n, 1) to one number per row, (n,)."""
     a = as_float(plain(x), name)
     return vector(a[:, 0] if a.ndim == 2 and a.shape[1] == 1 else a, name)
 
 
 def normal(mean: FloatArray, spread: FloatArray, name: str, *, variance: bool) -> Distribution:
-    """Normal forecasts of a mean and a standard deviation or variance, after a last look."""
+    """Return normal forecasts from a mean and a standard deviation or variance."""
     if spread.min() < 0:
         i = int(np.argmax(spread < 0))
+        kind = "variances" if variance else "standard deviations"
         raise ValueError(
-            f"{name}[{i}] is {spread[i]}; expected {'variances' if variance else 'standard '}"
-            f"{'' if variance else 'deviations'} above 0 ({int((spread < 0).sum())} of "
+            f"{name}[{i}] is {spread[i]}; expected {kind} above 0 ({int((spread < 0).sum())} of "
             f"{spread.size} are below). Models often give logarithms: if it is a log standard "
             f"deviation pass (mean, np.exp(x)), if a log variance (mean, np.exp(0.5 * x))"
             f"{', both without kind' if variance else ''}."
@@ -62,7 +62,7 @@ def normal(mean: FloatArray, spread: FloatArray, name: str, *, variance: bool) -
 
 
 def from_tuple(obj: tuple[Any, ...], kind: str | None) -> Distribution:
-    """Convert (loc, scale), or (mean, variance) where that is said."""
+    """Convert (loc, scale), or (mean, variance) if `kind` says so."""
     if kind in ("samples", "quantiles", "point"):
         return from_array(list(obj), kind)
     if len(obj) != 2:
@@ -93,7 +93,7 @@ def _refuse_second(first: FloatArray, second: FloatArray) -> None:
         guess = "For draws or quantiles build the distribution: Samples or Quantiles."
     raise TypeError(
         f"obj is a tuple whose second item has shape {second.shape}; expected (loc, scale), one "
-        f"number a row each. {guess}"
+        f"number per row each. {guess}"
     )
 
 
@@ -147,7 +147,7 @@ def _points(a: FloatArray, kind: str | None) -> Distribution:
         a = a[:, 0]
     if a.ndim > 1:
         raise TypeError(
-            f"obj has shape {a.shape}; expected one number a row, shape (n,), because a table "
+            f"obj has shape {a.shape}; expected one number per row, shape (n,), because a table "
             f'may hold draws or quantiles. {SAY_WHICH}; or kind="point" with obj.ravel().'
         )
     return Point(a)
@@ -158,16 +158,16 @@ def from_levels(levels: FloatArray, values: FloatArray, name: str) -> Distributi
     if values.shape == levels.shape:
         values = values[None, :]
     if levels.ndim != 1 or values.ndim != 2 or levels.size not in values.shape:
-        return Quantiles(levels, values)  # which says what is wrong
+        return Quantiles(levels, values)  # it raises the error
     order = np.argsort(levels, kind="stable")
     if values.shape[1] != levels.size or _looks_transposed(values, order):
         raise ValueError(
             f"{name} has shape {values.shape} with {levels.size} levels; expected "
-            f"(n, {levels.size}), one row a forecast, in which values rise with the levels. "
+            f"(n, {levels.size}), one row per forecast, in which values rise with the levels. "
             f"It looks transposed: pass {name}.T."
         )
     values = values[:, order]
-    # One row of two quantiles may cross; more that all do are no accident.
+    # Two quantiles in one row may cross; if all of more do, their order is wrong.
     if values.size > 2 and levels.size > 1 and bool((np.diff(values, axis=1) < 0).all()):
         raise ValueError(
             f"{name} falls from each level to the next in every row; expected values that rise "
@@ -178,9 +178,9 @@ def from_levels(levels: FloatArray, values: FloatArray, name: str) -> Distributi
 
 
 def _looks_transposed(values: FloatArray, order: NDArray[np.intp]) -> bool:
-    """Whether a square table rises with the levels down its columns, and not along its rows."""
+    """Whether a square table rises with the levels down its columns but not along its rows."""
     if values.shape[0] != values.shape[1] or len(values) < 3:
         return False
     down, along = np.diff(values[order], axis=0), np.diff(values[:, order], axis=1)
-    # One row may cross; that several do, while every column rises, is no accident.
+    # One row may cross by chance, but not several while every column rises.
     return bool((down >= 0).all()) and int((along < 0).any(axis=1).sum()) > 1

@@ -38,18 +38,9 @@ _PARAMETERS = {
 def trained_levels(model: Any) -> tuple[float, ...] | None:
     """Return the quantile levels of a fitted model's loss, in the order of its columns.
 
-    Parameters
-    ----------
-    model : fitted regressor
+    They are empty if the loss is of another kind, such as the squared error, and None if the loss
+    of such a model is not known.
 
-    Returns
-    -------
-    tuple of float or None
-        Empty if the loss is of another kind, such as the squared error; None if the loss of such
-        a model is not known.
-
-    Examples
-    --------
     >>> from sklearn.linear_model import LinearRegression, QuantileRegressor
     >>> from trueline.interop import trained_levels
     >>> trained_levels(QuantileRegressor(quantile=0.9)), trained_levels(LinearRegression())
@@ -62,19 +53,8 @@ def trained_levels(model: Any) -> tuple[float, ...] | None:
 
 
 def level_parameter(estimator: Any) -> str | None:
-    """Return the name of the parameter that holds a regressor's quantile level.
+    """Return the name of the parameter that holds a regressor's quantile level, or None.
 
-    Parameters
-    ----------
-    estimator : regressor
-
-    Returns
-    -------
-    str or None
-        None if it is not known.
-
-    Examples
-    --------
     >>> from sklearn.ensemble import GradientBoostingRegressor
     >>> from trueline.interop import level_parameter
     >>> level_parameter(GradientBoostingRegressor(loss="quantile"))
@@ -105,17 +85,6 @@ def read_quantile_loss(model: Any, X: Any) -> Distribution | None:
 def point_prediction(model: Any, X: Any) -> FloatArray:
     """Return one prediction per row, in the unit of y.
 
-    Parameters
-    ----------
-    model : fitted regressor
-    X : (n, d) array-like
-
-    Returns
-    -------
-    ndarray, (n,)
-
-    Examples
-    --------
     >>> from sklearn.linear_model import LinearRegression
     >>> from trueline.interop import point_prediction
     >>> point_prediction(LinearRegression().fit([[0.0], [1.0]], [0.0, 2.0]), [[3.0]])

@@ -196,12 +196,6 @@ def unregister_reader(reader: Reader) -> None:
 def refuse_forecaster(model: Any) -> None:
     """Raise if a model learns from a series: its ``fit(X, y)`` would take X for the series.
 
-    Parameters
-    ----------
-    model : object
-
-    Examples
-    --------
     >>> from sklearn.linear_model import LinearRegression
     >>> from trueline.interop import refuse_forecaster
     >>> refuse_forecaster(LinearRegression())

@@ -1,8 +1,8 @@
-"""A forecast of n rows asked as scipy and torch ask: the last axis runs over the rows.
+"""Methods of a forecast with the shapes of scipy and torch: the last axis runs over the rows.
 
-Here values of shape (n,), (k, n) or (k, 1) meet the n rows, and any further axes stand in front;
-trueline's own methods have the rows in front. Also, nothing is refused: NaN gives NaN, a level
-outside [0, 1] gives NaN, and levels 0 and 1 give the ends of the support.
+Values of shape (n,), (k, n) or (k, 1) are broadcast against the n rows; trueline's own methods
+have the rows first. Nothing is refused: NaN and levels outside [0, 1] give NaN, and the levels 0
+and 1 give the ends of the support.
 """
 
 from __future__ import annotations
@@ -13,20 +13,19 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
-from trueline.interop._external import External
 from trueline.laws import solve_increasing
 
-# Where the upper tail is smaller, 1 - q has lost too many digits to be inverted.
+# Below this probability of the upper tail, 1 - q has too few digits to be inverted.
 _SMALL = 1e-4
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
-# Rows of the search in the upper tail that are worked on at a time.
+# Number of values of the upper tail that are searched for at a time.
 _BLOCK = 1 << 16
-# Stands for the infinite distance to a level that is never reached.
+# Replaces the infinite distance to a level that is never reached.
 _FAR = 1e6
 
 
 def result_shape(shape: tuple[int, ...], n: int, name: str) -> tuple[int, ...]:
-    """Shape of the answer to values of this shape, or an error that says what fits."""
+    """Return the shape of the result for values of this shape, or raise."""
     try:
         return np.broadcast_shapes(shape, (n,))
     except ValueError:
@@ -37,35 +36,35 @@ def result_shape(shape: tuple[int, ...], n: int, name: str) -> tuple[int, ...]:
 
 
 def values_at(F: Distribution, name: str, x: FloatArray) -> FloatArray:
-    """Answer of a method of values (``cdf``, ``logpdf``, ...)."""
+    """Call a method of values (``cdf``, ``logpdf``, ...)."""
     missing = np.isnan(x)
     method = getattr(F, name)
     return _ask(method, len(F), np.where(missing, 0.0, x), missing, "x")
 
 
 def quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
-    """Quantiles, with the warning of `Distribution.ppf`."""
+    """Return quantiles, with the warning of `Distribution.ppf`."""
     _warn_of_support(F, q)
     return _levels(F, F._ppf, q, swapped=False)
 
 
 def upper_quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
-    """Values that are exceeded with probability q, however small."""
-    # Where 1 - q is 1 the level still asks for more than any calibration rows support.
+    """Return values that are exceeded with probability q, however small."""
+    # Where 1 - q rounds to 1 the level is still beyond what calibration rows support.
     _warn_of_support(F, np.minimum(1.0 - q, np.where(q > 0, _BELOW_ONE, 1.0)))
     return _levels(F, lambda p: _isf(F, p), q, swapped=True)
 
 
 def ends(F: Distribution) -> tuple[FloatArray, FloatArray]:
-    """Ends of the support of each row, (n,) each."""
+    """Return the ends of the support of each row, (n,) each."""
     with np.errstate(all="ignore"):
         low, middle, high = (F._ppf(np.array([[q]]))[:, 0] for q in (0.0, 0.5, 1.0))
-    # Some special functions have no limit there, and then say NaN or the other infinity.
+    # Some special functions return NaN or the other infinity there.
     return np.where(low <= middle, low, -np.inf), np.where(high >= middle, high, np.inf)
 
 
 def draws(F: Distribution, size: int, rng: np.random.Generator) -> FloatArray:
-    """Draws with the rows last, (size, n)."""
+    """Return draws with the rows last, (size, n)."""
     return F._sample(size, rng).T
 
 
@@ -90,7 +89,7 @@ def _ask(
     shape = result_shape(x.shape, n, name)
     if x.size == 0:
         return np.empty(shape)
-    # The same values in every row are one row of them, which many forecasts answer faster.
+    # Values that are the same in every row are passed as one row, which is often faster.
     common = x.ndim == 0 or x.shape[-1] == 1 or n == 1
     columns = x.reshape(1, -1) if common else np.ascontiguousarray(x.reshape(-1, n).T)
     answer = method(columns)
@@ -99,15 +98,15 @@ def _ask(
 
 
 def _warn_of_support(F: Distribution, q: FloatArray) -> None:
-    """Let one row say what `Distribution.ppf` says of levels that calibration cannot reach."""
+    """Give the warning of `Distribution.ppf` about levels that calibration does not support."""
     inside = q[(q > 0) & (q < 1)]
     if inside.size and F._supported != (0.0, 1.0):
         F._take(np.zeros(1, dtype=np.intp)).ppf(np.array([inside.min(), inside.max()]))
 
 
 def _isf(F: Distribution, q: FloatArray) -> FloatArray:
-    """Smallest y with P(Y > y) at most q; q of shape (1, k) or (n, k)."""
-    if isinstance(F, External):
+    """Return the smallest y with P(Y > y) at most q; q of shape (1, k) or (n, k)."""
+    if F._exact_isf:
         return F._isf(q)
     shape = (len(F), q.shape[1])
     target = np.broadcast_to(q, shape)
@@ -130,6 +129,6 @@ def _isf(F: Distribution, q: FloatArray) -> FloatArray:
 
 
 def _excess(F: Distribution, y: FloatArray, log: FloatArray, rows: FloatArray) -> FloatArray:
-    """How far log P(Y > y), each in its row, has fallen below its target; all of shape (m,)."""
+    """Return by how much log P(Y > y) is below its target, each in its row; all (m,)."""
     part = F._take(rows.astype(np.intp))
     return np.clip(log - part._logsf(y[:, None])[:, 0], -_FAR, _FAR)

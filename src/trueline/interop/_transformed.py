@@ -17,9 +17,9 @@ from trueline.interop._external import External
 
 @dataclass(frozen=True)
 class Map:
-    """A monotone function, with its inverse and the log of its slope, and where it lives.
+    """A monotone function, its inverse, the log of its slope, its domain and its image.
 
-    All three take the rows' parameters, (n, 1) each, after their first argument.
+    The three functions take the rows' parameters, (n, 1) each, after their first argument.
     """
 
     forward: Callable[..., FloatArray]
@@ -84,7 +84,7 @@ def transformed(
     parameters: tuple[FloatArray, ...] = (),
     rising: NDArray[np.bool_] | bool = True,
 ) -> Distribution:
-    """Return the forecast of a monotone function of what the base forecasts."""
+    """Return the forecast of a monotone function of the outcome that the base forecasts."""
     low, high = (np.array([[end]]) for end in by.domain)
     outside = base._cdf(low)[:, 0] + base._sf(high)[:, 0]
     if outside.max() > 0:
@@ -92,7 +92,7 @@ def transformed(
         raise ValueError(
             f"row {i} of obj takes a function that is defined between {by.domain[0]:g} and "
             f"{by.domain[1]:g} of a forecast with a share of {outside[i]:.3g} outside; expected "
-            f"a forecast within. Mend the transform."
+            f"a forecast within. Fix the transform."
         )
     return Transformed(base, by, parameters, rising)
 
@@ -100,8 +100,8 @@ def transformed(
 class Transformed(External):
     """A monotone function of another forecast. CDF, quantiles and density are exact.
 
-    Mean and variance are integrated over the score, and NaN where the tails beyond the last
-    panel may still count.
+    Mean and variance are integrated over the score. They are NaN if the tails beyond the last
+    panel may contribute.
     """
 
     _kind: ClassVar[str] = "transformed"
@@ -117,9 +117,7 @@ class Transformed(External):
         self.by = by
         self.parameters = parameters
         self.rising = np.broadcast_to(np.asarray(rising, dtype=bool), (len(base), 1))
-        self._reach = min(  # type: ignore[misc]  # a fact of the base
-            External._reach, base._reach if isinstance(base, External) else External._reach
-        )
+        self._reach = getattr(base, "_reach", External._reach)  # type: ignore[misc]
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -10,12 +10,12 @@ import numpy as np
 from trueline._validation import FloatArray, Rows
 from trueline.interop._external import External, as_rows
 
-#: What scipy's newer distributions call the methods of the older ones.
+#: Names of the methods in scipy's newer distributions.
 NEW_NAMES = {"ppf": "icdf", "isf": "iccdf", "sf": "ccdf", "logsf": "logccdf", "var": "variance"}
 
 
 class ScipyForecast(External):
-    """A family of ``scipy.stats``, with a parameter array of shape (n, 1) each."""
+    """A family of ``scipy.stats`` with parameters of shape (n, 1)."""
 
     _kind: ClassVar[str] = "from scipy"
 

@@ -1,4 +1,4 @@
-"""Distributions of scipy.stats, of both its infrastructures."""
+"""Distributions of scipy.stats, frozen ones and objects of its newer infrastructure."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _from_frozen(obj: Any) -> Distribution:
 
 
 def from_family(family: Any, parameters: _Parameters) -> Distribution:
-    """Make n rows of a scipy family, or of the one of that name, from parameters (n,)."""
+    """Return n rows of a scipy family, or of the family of that name, from parameters (n,)."""
     stats = import_module("scipy.stats")
     family = getattr(stats, family) if isinstance(family, str) else family
     for name, native in _NATIVE.items():
@@ -86,7 +86,7 @@ def from_family(family: Any, parameters: _Parameters) -> Distribution:
 
 
 def cauchy(loc: FloatArray, scale: FloatArray) -> Distribution:
-    """Cauchy forecasts."""
+    """Return Cauchy forecasts."""
     return StudentT(loc, scale, 1.0)
 
 
@@ -106,7 +106,7 @@ def _from_object(obj: Any) -> Distribution:
     """Convert a distribution of scipy's newer infrastructure."""
     stats = import_module("scipy.stats")
     name = type(obj).__name__
-    # scipy shows the parameters by name, but has no public list of the names.
+    # scipy has no public list of the names of parameters.
     given = vars(obj).get("_original_parameters", {})
     shape = np.broadcast_shapes(*(np.shape(p) for p in given.values()))
     rows = rows_of(shape, name)
@@ -134,13 +134,12 @@ def _from_object(obj: Any) -> Distribution:
 
 
 class _Rebuild:
-    """Makes a distribution like the one given, of other parameters.
+    """Makes a distribution like the one given, with other parameters.
 
-    A function of a distribution, such as ``stats.exp(X)``, has the parameters of X beside its
-    own, under names that scipy keeps apart.
+    A function of a distribution, such as ``stats.exp(X)``, has its own parameters and those of X.
     """
 
-    #: What a function of a distribution holds beside parameters.
+    #: Attributes of a function of a distribution that are not parameters.
     _FUNCTIONS = ("g", "h", "dh", "logdh", "increasing")
 
     def __init__(self, obj: Any) -> None:

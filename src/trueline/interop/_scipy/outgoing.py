@@ -1,4 +1,4 @@
-"""A forecast as scipy's frozen distributions are."""
+"""Forecasts as frozen distributions of scipy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,13 @@ from trueline.interop._trailing import (
 class ScipyDistribution:
     """A forecast with the methods of a frozen distribution of ``scipy.stats``.
 
-    Made by `to_scipy`. Each method answers with the forecast's own formulas, in scipy's shapes:
-    the rows are the last axis, and NaN or a level outside [0, 1] gives NaN. A recalibrated
-    forecast warns of levels that its calibration rows do not support, as it always does.
+    It is made by `to_scipy`. Each method uses the forecast's own formulas with scipy's shapes: the
+    rows are the last axis, and NaN or a level outside [0, 1] gives NaN.
 
     Attributes
     ----------
     forecast : Distribution
-        The forecast; `as_distribution` gives it back.
+        The forecast; `as_distribution` returns it.
 
     Examples
     --------
@@ -121,9 +120,9 @@ class ScipyDistribution:
     def rvs(
         self, size: int | tuple[int, ...] | None = None, random_state: RandomState = None
     ) -> FloatArray:
-        """Draws of shape ``size``, whose last axis is the rows; None is one draw a row.
+        """Draws of shape ``size``, whose last axis is the rows; None is one draw per row.
 
-        Seeded by ``random_state`` alone, and never by numpy's global state.
+        They do not depend on numpy's global state.
         """
         n = len(self)
         rng = generator(random_state)
@@ -141,18 +140,17 @@ class ScipyDistribution:
 
 
 def to_scipy(F: Any) -> Any:
-    """Give a forecast as a frozen distribution of scipy, or as an object that answers like one.
+    """Convert a forecast to a frozen distribution of scipy, or to an object with its methods.
 
     `Normal`, `StudentT`, `Laplace` and `Logistic` become ``norm``, ``t``, ``laplace`` and
-    ``logistic`` of ``scipy.stats``, frozen. Every other forecast, recalibrated ones among them,
-    becomes a `ScipyDistribution`: no family of scipy is its law, but ``pdf``, ``logpdf``,
-    ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf``, ``isf``, ``rvs``, ``mean``, ``median``,
-    ``var``, ``std``, ``stats``, ``interval`` and ``support`` are there, and are exact wherever
-    the forecast's own are, far into both tails. It has no ``entropy``, ``moment`` and ``expect``.
+    ``logistic`` of ``scipy.stats``, frozen. Every other forecast becomes a `ScipyDistribution`
+    with ``pdf``, ``logpdf``, ``cdf``, ``sf``, ``logcdf``, ``logsf``, ``ppf``, ``isf``, ``rvs``,
+    ``mean``, ``median``, ``var``, ``std``, ``stats``, ``interval`` and ``support``, as exact as
+    the forecast's own, far into both tails. It has no ``entropy``, ``moment`` and ``expect``.
 
-    Shapes are scipy's, as of parameters of shape (n,): values and levels broadcast from the
-    right, so a scalar or (n,) gives (n,), and (k, n) or (k, 1) gives (k, n). trueline's own
-    methods have the rows in front: ``F.cdf(y)`` with y of (n, k) is ``to_scipy(F).cdf(y.T).T``.
+    Shapes are those of scipy with parameters of shape (n,): a scalar or (n,) gives (n,), and
+    (k, n) or (k, 1) gives (k, n). trueline's own methods have the rows first: ``F.cdf(y)`` with y
+    of shape (n, k) is ``to_scipy(F).cdf(y.T).T``.
 
     Parameters
     ----------
@@ -162,7 +160,7 @@ def to_scipy(F: Any) -> Any:
     Returns
     -------
     scipy.stats frozen distribution or ScipyDistribution
-        `as_distribution` gives the forecast back from either.
+        `as_distribution` returns the forecast from either.
 
     Examples
     --------

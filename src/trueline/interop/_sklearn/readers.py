@@ -54,16 +54,6 @@ def read_members(model: Any, X: Any) -> Distribution | None:
 def spread_excludes_noise(model: Any) -> bool:
     """Whether the scale that is read is the uncertainty of the mean only, which may vanish.
 
-    Parameters
-    ----------
-    model : fitted regressor
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> from sklearn.linear_model import BayesianRidge
     >>> from trueline.interop import spread_excludes_noise

@@ -29,7 +29,7 @@ class SkproForecast(External):
         return SkproForecast(self.dist.iloc[rows])
 
     def _ask(self, name: str, x: FloatArray) -> FloatArray:
-        # skpro takes one value a row, and some of its classes do not take rows twice.
+        # skpro takes one value per row, and some of its classes do not select a row twice.
         out = np.empty((len(self), x.shape[1]))
         method = getattr(self.dist, name)
         with np.errstate(all="ignore"):
@@ -55,7 +55,7 @@ class SkproForecast(External):
         return self._ask("ppf", q)
 
     def _moment(self, name: str) -> FloatArray:
-        # skpro draws a sample for what it has no formula for.
+        # skpro draws a sample if it has no formula.
         exact = name in skpro_exact(self.dist)
         moment = np.asarray(getattr(self.dist, name)()) if exact else np.nan
         return as_rows(moment, len(self), 1)[:, 0]
@@ -68,5 +68,5 @@ class SkproForecast(External):
 
 
 def skpro_exact(dist: Any) -> list[str]:
-    """Methods that skpro computes by a formula."""
+    """Return the methods that skpro computes by a formula."""
     return dist.get_tag("capabilities:exact", [], raise_error=False) or []

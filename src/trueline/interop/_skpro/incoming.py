@@ -60,12 +60,12 @@ def from_skpro(obj: Any, _kind: str | None = None) -> Distribution:
 
 
 def _one_row(obj: Any, draws: str) -> Any:
-    """Make a scalar distribution of skpro a table of one row and column."""
+    """Convert a scalar distribution of skpro to a table of one row and column."""
     given = obj.get_params(deep=False) | {"index": [0], "columns": [0]}
     table = type(obj)(**given)
     try:
         table.ppf(np.array([[0.5]]))
-    except ValueError:  # it holds another distribution, which is a scalar still
+    except ValueError:  # it holds another distribution, which is still a scalar
         raise TypeError(
             f"obj is a scalar skpro {type(obj).__name__}, which cannot be made a table; expected "
             f"one row and one column. Give draws instead: Samples({draws})."
@@ -74,7 +74,7 @@ def _one_row(obj: Any, draws: str) -> Any:
 
 
 def _normal_mixture(obj: Any, rows: int) -> Distribution:
-    """Weights, means and standard deviations by row and component."""
+    """Convert weights, means and standard deviations by row and component."""
     weights = np.atleast_2d(as_float(obj.pi, "pi"))
     k = weights.shape[-1]
     mean, width = (

@@ -1,4 +1,4 @@
-"""A forecast as a distribution of skpro."""
+"""Forecasts as distributions of skpro."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ from trueline.interop._as_distribution import as_distribution
 
 
 def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
-    """Give a forecast as a distribution of skpro: n rows and one column, labelled as pandas does.
+    """Convert a forecast to a distribution of skpro with n rows and one column, labelled by pandas.
 
-    `Normal`, `Laplace` and `Logistic` become skpro's own. Every other forecast, recalibrated ones
-    among them, becomes a subclass of skpro's ``BaseDistribution`` that asks the forecast itself.
-    Its ``mean``, ``var``, ``energy``, ``pdf``, ``log_pdf``, ``pmf``, ``cdf``, ``surv``, ``ppf``,
-    ``quantile`` and ``sample`` are what the forecast says, and are tagged as exact, so that
-    skpro's metrics, such as its CRPS, take no samples. So does `StudentT`, because the CDF of
-    skpro's own is NaN from some 340 degrees of freedom on. ``sample`` is seeded by
-    ``numpy.random.seed``, as skpro's own are.
+    `Normal`, `Laplace` and `Logistic` become skpro's own. Every other forecast becomes a subclass
+    of skpro's ``BaseDistribution`` that calls the forecast itself. Its ``mean``, ``var``,
+    ``energy``, ``pdf``, ``log_pdf``, ``pmf``, ``cdf``, ``surv``, ``ppf``, ``quantile`` and
+    ``sample`` are those of the forecast and tagged as exact, so that skpro's metrics, such as its
+    CRPS, take no samples. This includes `StudentT`, because the CDF of skpro's own is NaN from
+    about 340 degrees of freedom on. ``sample`` is seeded by ``numpy.random.seed``, as in skpro.
 
     Parameters
     ----------
     F : Distribution, or what `as_distribution` takes
         n forecasts.
     index : pandas.Index or array-like of length n, optional
-        Labels of the rows, or a pandas Series or DataFrame that has them; 0 to n - 1 by default.
+        Labels of the rows, or a pandas Series or DataFrame with them; 0 to n - 1 by default.
     columns : pandas.Index or array-like of length 1, optional
         Label of the column; 0 by default.
 
     Returns
     -------
     skpro.distributions.base.BaseDistribution
-        `as_distribution` gives the forecast back.
+        `as_distribution` returns the forecast.
 
     Examples
     --------
@@ -50,7 +49,7 @@ def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
     """
     forecast = as_distribution(F)
     skpro = library("skpro.distributions", "to_skpro")
-    # A module of its own, which stands on skpro: skpro's own checks construct and compare it.
+    # This module imports skpro, whose checks need a class at module level.
     from trueline.interop._skpro.skpro_class import SkproDistribution, labels
 
     rows = labels(index, len(forecast), "index")
@@ -63,7 +62,7 @@ def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
     return getattr(skpro, name)(**parameters, index=rows, columns=names)
 
 
-#: What skpro has a class of its own for, and what it calls the parameters.
+#: Classes of skpro for the same families, and the names of their parameters.
 _NATIVE: dict[type[Any], tuple[str, dict[str, str]]] = {
     Normal: ("Normal", {"loc": "mu", "scale": "sigma"}),
     Laplace: ("Laplace", {"loc": "mu", "scale": "scale"}),

@@ -13,14 +13,16 @@ from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Quantiles, Samples
 from trueline.interop._trailing import quantiles_at, values_at
 
+_EXACT = ["mean", "var", "energy", "pdf", "log_pdf", "pmf", "log_pmf", "cdf", "surv", "ppf"]
+
 
 class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be absent
-    """A forecast as a distribution of skpro. Made by `to_skpro`, which says what it does.
+    """A forecast as a distribution of skpro, made by `to_skpro`.
 
     Parameters
     ----------
     forecast : Distribution
-        n forecasts; `as_distribution` gives them back.
+        n forecasts; `as_distribution` returns them.
     index : pandas.Index, optional
         n labels. A single row without labels is a scalar distribution.
     columns : pandas.Index, optional
@@ -34,20 +36,9 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
     np.float64(2.0)
     """
 
-    _tags = {  # noqa: RUF012  # skpro declares it so
+    _tags = {  # noqa: RUF012  # as in skpro
         "capabilities:approx": ["pdfnorm"],
-        "capabilities:exact": [
-            "mean",
-            "var",
-            "energy",
-            "pdf",
-            "log_pdf",
-            "pmf",
-            "log_pmf",
-            "cdf",
-            "surv",
-            "ppf",
-        ],
+        "capabilities:exact": _EXACT,
         "distr:measuretype": "continuous",
         "distr:paramtype": "nonparametric",
         "broadcast_init": "off",
@@ -87,12 +78,12 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
 
     def _get_indexer_like_pandas(self, index: Any, keys: Any) -> Any:
         found = super()._get_indexer_like_pandas(index, keys)
-        # skpro takes "not there" (-1) for the last row.
+        # skpro takes -1, for a label that was not found, as the last row.
         if np.size(found) and np.min(found) < 0:
             raise KeyError(f"{keys!r} holds labels that are not in {index!r}")
         return found
 
-    # ---- what skpro asks: arrays in the shape of self -----------------------------------
+    # ---- methods that skpro calls, with arrays in the shape of self ------------------
 
     def _answer(self, name: str, x: FloatArray) -> FloatArray:
         return values_at(self.forecast, name, self._in(x)).reshape(self._shape)
@@ -137,7 +128,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
         return self._energy(self.forecast._expected_distance())
 
     def _energy_x(self, x: Any) -> FloatArray:
-        # CRPS(F, x) = E|X - x| - E|X - X'| / 2, and the CRPS is what the forecast knows exactly.
+        # CRPS(F, x) = E|X - x| - E|X - X'| / 2, and the forecast has an exact CRPS.
         own = self.forecast.crps(self._in(x))
         return self._energy(own + 0.5 * self.forecast._expected_distance())
 
@@ -145,7 +136,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
         return rows if self._shape else rows.reshape(())
 
     def _sample(self, n_samples: int | None = None) -> Any:
-        # skpro's distributions draw from numpy's global state, and are seeded by it.
+        # skpro's distributions draw from numpy's global state.
         rng = np.random.default_rng(np.random.randint(2**31, size=4))  # noqa: NPY002
         n = 1 if n_samples is None else n_samples
         draws = self.forecast._sample(n, rng)
@@ -170,7 +161,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
 
 
 def _positions(chosen: Any, n: int) -> NDArray[np.intp]:
-    """Row numbers that a selection of pandas' iloc stands for."""
+    """Return the row numbers that pandas' iloc would select."""
     every = np.arange(n)
     if chosen is None:
         return every
@@ -183,7 +174,7 @@ def _positions(chosen: Any, n: int) -> NDArray[np.intp]:
 def _check_column(chosen: Any) -> None:
     found = _positions(chosen, 1)
     if found.size != 1:
-        raise IndexError(f"{found.size} columns are selected; expected the one that there is.")
+        raise IndexError(f"{found.size} columns are selected; expected one.")
 
 
 def labels(given: Any, n: int, name: str) -> pd.Index:

@@ -1,9 +1,9 @@
-"""What the name of a column says of it: one grammar, for frames here and for files in `scale`.
+"""The meaning of column names, for frames here and for `trueline.files`.
 
-Files are read to the letter: ``q0.05``, ``lower_0.9``, ``sample_0``, ``mean``, ``std``. A frame
-in memory comes from a package with habits of its own, so `column_levels` reads more: ``0.05``,
-``quantile_0.05``, ``5%``, ``p95``. What may be a percentage or a number in a row, such as ``q1``,
-is refused.
+Files use exact names: ``q0.05``, ``lower_0.9``, ``sample_0``, ``mean``, ``std``. Frames in memory
+come from packages with other conventions, so that `column_levels` reads more: ``0.05``,
+``quantile_0.05``, ``5%``, ``p95``. Ambiguous names such as ``q1``, a percentage or a rank, are
+refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from numbers import Real
 from typing import NamedTuple, NoReturn
 
-#: What means and standard deviations are called, and what variances and logarithms of both are.
+#: Names of means, standard deviations, variances, and logarithms of the last two.
 CENTRES = ("mean", "loc", "mu", "prediction")
 SPREADS = ("std", "scale", "sigma", "sd", "stdev", "stddev", "std_dev")
 VARIANCES = ("var", "variance", "sigma2", "sigma_squared")
@@ -27,11 +27,11 @@ _PERCENT = r"(\d{1,2}(?:\.\d+)?)%?"
 _COLUMN = re.compile(
     r"(?P<prefix>q|quantile|p|pct|percentile)?[ _-]*(?P<number>\d*\.?\d+)\s*(?P<sign>%)?"
 )
-# A name before the level, as in sales_q0.1, is told from a rank by the point.
+# The decimal point distinguishes a level after a name, as in sales_q0.1, from a rank.
 _NAMED = re.compile(r"(.+)[ _-](?:q|quantile)[ _-]*" + _LEVEL)
 
 
-# ---- to the letter -------------------------------------------------------------------
+# ---- exact names ---------------------------------------------------------------------
 
 
 def levels_after(names: Iterable[str], prefix: str) -> dict[str, float]:
@@ -42,14 +42,14 @@ def levels_after(names: Iterable[str], prefix: str) -> dict[str, float]:
 
 
 def percents_after(names: Iterable[str], prefix: str) -> dict[str, float]:
-    """Return the names that are the prefix and a percentage, with the levels they stand for."""
+    """Return the names that are the prefix and a percentage, with their levels."""
     matches = ((name, re.fullmatch(re.escape(prefix) + _PERCENT, name)) for name in names)
     percents = {name: float(match[1]) for name, match in matches if match}
     return {name: percent / 100 for name, percent in percents.items() if 0 < percent < 100}
 
 
 def interval_levels(names: Sequence[str]) -> dict[str, float]:
-    """Columns of interval ends, with the levels of the quantiles that they are."""
+    """Return the columns of interval ends, with their quantile levels."""
     levels = {}
     for name, coverage in levels_after(names, "lower_").items():
         levels[name] = 0.5 * (1.0 - coverage)
@@ -68,13 +68,13 @@ def numbered_after(names: Iterable[str], prefix: str) -> list[str]:
     return sorted(numbers, key=numbers.__getitem__)
 
 
-# ---- the habits of packages ----------------------------------------------------------
+# ---- names of other packages ---------------------------------------------------------
 
 
 class _Read(NamedTuple):
-    """A number in a name: a level, a percentage, or no telling which; and what stood before it.
+    """A number in a name, its unit ("level", "percent" or "bare") and the prefix before it.
 
-    ``of`` is the name before all that, such as sales in sales_q0.1.
+    ``of`` is the variable before the prefix, such as sales in sales_q0.1.
     """
 
     number: float
@@ -109,13 +109,13 @@ def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hash
     ----------
     names : sequence
     sure : bool, default False
-        Whether it is known that there are quantiles: then the columns 10, 50 and 90 are
-        percentages, which otherwise may be draws.
+        Whether there are quantiles for sure: then the columns 10, 50 and 90 are percentages,
+        which otherwise may be draws.
 
     Raises
     ------
     ValueError
-        If it cannot be told whether a number is a level, a percentage or a rank.
+        If a number may be a level, a percentage or a rank.
     """
     read = {name: number for name in names if (number := _read(name)) is not None}
     _check_variables({name: r.of for name, r in read.items()})
@@ -136,18 +136,18 @@ def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hash
         if not 0 < percent < 100:
             raise ValueError(
                 f"column {name!r} names a quantile at {percent:g}%; expected one between 0% and "
-                f"100%, because the ends of a forecast are no quantiles. Leave it out."
+                f"100%. Leave out the ends of a forecast."
             )
     return levels | {name: round(percent / 100, 12) for name, percent in percents.items()}
 
 
 def _check_variables(of: dict[Hashable, str]) -> None:
-    """Raise if quantiles are those of logarithms, or of several variables."""
+    """Raise if quantiles are of logarithms or of several variables."""
     for name, variable in of.items():
         if re.match(r"(?:log|ln)(?:10|2|1p)?(?:[ _-]|$)", variable):
             raise ValueError(
                 f"column {name!r} looks like a quantile of a logarithm; expected quantiles of the "
-                f"outcome. Undo it, such as np.exp(obj), which keeps quantiles what they are, and "
+                f"outcome. Undo it, such as np.exp(obj), which maps quantiles to quantiles, and "
                 f"rename the columns."
             )
     variables = list(dict.fromkeys(of.values()))
@@ -167,7 +167,7 @@ def looks_like_percents(names: Sequence[Hashable]) -> bool:
 
 
 def _surely_percents(numbers: list[float]) -> bool:
-    """Whether the numbers can be no ranks: those count from 0 or 1."""
+    """Whether the numbers cannot be ranks, which count from 0 or 1."""
     ordered = sorted(numbers)
     counted = ordered in (list(range(len(ordered))), list(range(1, len(ordered) + 1)))
     hundredths = ordered == list(range(1, 100))
@@ -186,6 +186,6 @@ def _refuse_ranks(bare: dict[Hashable, float]) -> NoReturn:
     names = list(bare)
     raise ValueError(
         f"columns {', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''} look like "
-        f"quantiles in percent, or like ranks such as quartiles; expected levels that can be told. "
+        f"quantiles in percent, or like ranks such as quartiles; expected unambiguous levels. "
         f"Rename them to levels, such as q0.05 and q0.95."
     )

@@ -1,4 +1,4 @@
-"""Columns with names: dicts, and frames of pandas, polars and pyarrow."""
+"""Forecasts in named columns: dicts, and frames of pandas, polars and pyarrow."""
 
 from __future__ import annotations
 
@@ -34,17 +34,16 @@ from trueline.interop._tables.column_names import (
 )
 
 _DEGREES = ("df", "nu", "dof")
-# What turns a logarithm into one of a standard deviation, and what it is the logarithm of.
+# The factor that makes a logarithm that of a standard deviation, and what it is the logarithm of.
 _LOG_OF = {"std": ("", "standard deviation"), "var": ("0.5 * ", "variance")}
 _DRAW = re.compile(r"(.*?)[ _-]*(\d+)")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Names of columns, how to get one by its place, and what the table is called.
+    """Names of columns, a function that returns a column by its position, and the kind of table.
 
-    Every name must be understood if it is `strict`, as of a dict that was written by hand; a
-    frame may hold columns that are not of the forecast.
+    In a `strict` table, a dict, every name must be known; a frame may hold other columns.
     """
 
     names: list[Hashable]
@@ -60,7 +59,7 @@ class Table:
         return row_numbers(self.column(self._places[name]), f"obj[{name!r}]")
 
     def stack(self, names: Sequence[Hashable]) -> FloatArray:
-        """Columns side by side, (n, m)."""
+        """Return columns side by side, (n, m)."""
         columns = [self[name] for name in names]
         lengths = {len(column) for column in columns}
         if len(lengths) > 1:
@@ -71,7 +70,7 @@ class Table:
         return np.stack(columns, axis=1)
 
     def called(self, *known: Sequence[str]) -> list[Hashable]:
-        """Columns with one of these names, however they are capitalised."""
+        """Return the columns with one of these names, in any case."""
         words = [word for group in known for word in group]
         return [n for n in self.names if isinstance(n, str) and n.strip().lower() in words]
 
@@ -92,7 +91,7 @@ def from_mapping(obj: Mapping[Any, Any], kind: str | None) -> Distribution:
 
 
 def from_named(obj: tuple[Any, ...], kind: str | None) -> Distribution | None:
-    """Convert a named tuple by its names; None if they say nothing, or there are none."""
+    """Convert a named tuple by its names; return None if they are not known."""
     fields = getattr(obj, "_fields", ())
     known = (*CENTRES, *SPREADS, *VARIANCES, *LOGARITHMS, "levels")
     if not any(isinstance(name, str) and name.lower() in known for name in fields):
@@ -129,7 +128,7 @@ def from_pyarrow(obj: Any, kind: str | None) -> Distribution:
 
 
 def _one_variable(names: list[Any]) -> list[Hashable]:
-    """Names of two or three levels, as sktime and skpro give them, without the variable's own."""
+    """Return names of two or three levels, as sktime and skpro give them, without the variable."""
     if not names or not all(isinstance(name, tuple) and len(name) > 1 for name in names):
         return names
     variables = list(dict.fromkeys(name[0] for name in names))
@@ -142,7 +141,7 @@ def _one_variable(names: list[Any]) -> list[Hashable]:
     return [n[1] if len(n) == 2 else f"{n[-1]}_{n[1]}" for n in names]
 
 
-# ---- what the names say --------------------------------------------------------------
+# ---- the meaning of the names --------------------------------------------------------
 
 
 def _from_table(table: Table, kind: str | None) -> Distribution:
@@ -156,7 +155,7 @@ def _from_table(table: Table, kind: str | None) -> Distribution:
     if table.called(("r_hat", "ess_bulk")):
         raise TypeError(
             f"obj is a {table.what} with columns {shown(table.names)}, so it looks like a summary "
-            f"of a sampler by arviz, a row a parameter; expected a forecast. Pass the draws of "
+            f"of a sampler by arviz, one row per parameter; expected a forecast. Pass the draws of "
             f"outcomes: the InferenceData with its posterior_predictive."
         )
     if kind == "samples":
@@ -183,7 +182,7 @@ def _from_table(table: Table, kind: str | None) -> Distribution:
 
 
 def _found(table: Table, kind: str | None) -> dict[str, Callable[[], Distribution]]:
-    """Kinds of forecast that the names speak of, and how to read them."""
+    """Return the kinds of forecast that the names suggest, and how to read them."""
     found: dict[str, Callable[[], Distribution]] = {}
     spreads = table.called(SPREADS, VARIANCES, tuple(LOGARITHMS))
     if spreads and kind != "quantiles":
@@ -195,7 +194,7 @@ def _found(table: Table, kind: str | None) -> dict[str, Callable[[], Distributio
     try:
         levels = column_levels(table.names, sure=kind == "quantiles")
     except ValueError:
-        if found:  # a column called q1 beside a mean and a standard deviation is of no forecast
+        if found:  # a column q1 beside a mean and a standard deviation is not of the forecast
             return found
         raise
     if len(levels) > 1 or (levels and kind == "quantiles"):
@@ -253,7 +252,7 @@ def _mean_and_spread(table: Table, spreads: list[Hashable]) -> Distribution:
 
 
 def _quantiles(table: Table, levels: Mapping[Any, float]) -> Distribution:
-    # A mean beside quantiles says nothing that they do not.
+    # A mean beside quantiles adds nothing.
     _expect_no_more(table, [*levels, *table.called(CENTRES)])
     ordered = sorted(levels, key=levels.__getitem__)
     for first, second in pairwise(ordered):
@@ -278,7 +277,7 @@ def _intervals(table: Table, ends: dict[str, float]) -> Distribution:
 
 
 def _draws(table: Table) -> Distribution:
-    """All columns as draws, if their names can be those of draws."""
+    """Read all columns as draws, if their names allow it."""
     names = [name for name in table.names if isinstance(name, str)]
     draws: list[Hashable] = list(numbered_after(names, "sample_"))
     if not draws:
@@ -304,7 +303,7 @@ def _only(table: Table, kind: str) -> Hashable:
         return centres[0]
     raise TypeError(
         f"obj is a {table.what} with columns {shown(table.names)}; expected one column for "
-        f"kind={kind!r}, or one that is called mean. Choose: obj['...']."
+        f"kind={kind!r}, or one named mean. Choose: obj['...']."
     )
 
 
@@ -324,7 +323,7 @@ def _expect(kind: str | None, expected: str, is_a: str) -> None:
 
 
 def _expect_no_row(labels: list[Any]) -> None:
-    """Refuse a Series that is one row of a table, whose numbers are no rows."""
+    """Refuse a Series that is one row of a table."""
     row = Table(labels, lambda _: None, "Series")
     spread = row.called(CENTRES) and row.called(SPREADS, VARIANCES, tuple(LOGARITHMS))
     try:
@@ -334,13 +333,13 @@ def _expect_no_row(labels: list[Any]) -> None:
     if spread or levels:
         raise TypeError(
             f"obj is a Series with the labels {shown(labels)}, so it looks like one row of a "
-            f"table; expected one number a row. Pass the row as a table, obj.to_frame().T, or if "
+            f"table; expected one number per row. Pass the row as a table, obj.to_frame().T, or if "
             f"these are rows obj.to_numpy()."
         )
 
 
 def _expect_order(values: Any, levels: FloatArray) -> None:
-    """Refuse values whose own labels deny the order that they would be taken in."""
+    """Refuse values whose own labels contradict the order of the levels."""
     if hasattr(values, "dims"):
         raise TypeError(
             f"values is an array with the dims ({', '.join(map(str, values.dims))}), which may "
@@ -362,7 +361,7 @@ def _expect_no_more(table: Table, used: Sequence[Hashable]) -> None:
     more = [name for name in table.names if name not in used]
     if table.strict and more:
         raise TypeError(
-            f"obj is a dict whose key {more[0]!r} is not understood beside {shown(list(used))}; "
+            f"obj is a dict whose key {more[0]!r} is not known beside {shown(list(used))}; "
             f"expected no other keys. Drop it, or build the distribution yourself."
         )
 

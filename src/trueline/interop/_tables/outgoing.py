@@ -24,25 +24,23 @@ def to_frame(
     like: Any = None,
     library: str | None = None,
 ) -> Any:
-    """Give quantiles or intervals of a forecast as a table of pandas, polars or pyarrow.
+    """Return quantiles or intervals of a forecast as a table of pandas, polars or pyarrow.
 
-    Quantiles come in one column a level, named by it as in the tables of
-    ``CalibratedRegressor.set_output``: 0.05, 0.5, ... in pandas, ``"0.05"``, ``"0.5"``, ... in
-    the others, whose names are strings. `as_distribution` reads such a table back as
-    `Quantiles`. The interval of one coverage comes in the columns ``lower`` and ``upper``;
-    those of several in ``lower_0.5``, ``upper_0.5``, ``lower_0.9``, ``upper_0.9`` and so on.
+    Quantiles are in one column per level, named as in ``CalibratedRegressor.set_output``: 0.05,
+    0.5, ... in pandas, and strings such as ``"0.05"`` in the others. `as_distribution` reads such
+    a table back as `Quantiles`. The interval of one coverage is in the columns ``lower`` and
+    ``upper``, those of several in ``lower_0.5``, ``upper_0.5``, ``lower_0.9``, and so on.
 
     Parameters
     ----------
     F : Distribution, or what `as_distribution` takes
         n forecasts.
     levels : float or (m,) array-like, optional
-        Increasing levels in (0, 1). If neither they nor a coverage is given: 0.05, 0.25, 0.5,
-        0.75 and 0.95.
+        Increasing levels in (0, 1); without levels and coverage, 0.05, 0.25, 0.5, 0.75 and 0.95.
     coverage : float or (m,) array-like, optional
         Probabilities of central intervals, instead of levels.
     like : Series, DataFrame or Index of pandas, polars or pyarrow, or array-like, optional
-        What the forecasts are for, n rows of it: the index of pandas is kept.
+        The n rows that the forecasts are for; an index of pandas is kept.
     library : {"pandas", "polars", "pyarrow"}, optional
         That of ``like`` by default, or else pandas.
 

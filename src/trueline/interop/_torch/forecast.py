@@ -22,7 +22,7 @@ class TorchForecast(External):
 
     _kind: ClassVar[str] = "from torch"
 
-    # 1 - CDF is all there is of the upper tail: beyond 6 it has fewer than seven digits.
+    # The upper tail is 1 - CDF, which has fewer than seven digits beyond 6.
     _reach: ClassVar[float] = 6.0
 
     def __init__(
@@ -31,7 +31,7 @@ class TorchForecast(External):
         self.family = family
         self.parameters = dict(parameters)
         self._rows = rows
-        # Outside its support a validating distribution raises; here that is a density of 0.
+        # A validating distribution raises outside its support, where the density is 0.
         self._frozen = family(**self.parameters, validate_args=False)
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class TorchForecast(External):
         return self._rows
 
     def _select(self, rows: Rows) -> External:
-        index = np.ascontiguousarray(rows)  # a tensor takes no other
+        index = np.ascontiguousarray(rows)  # as tensors require
         parameters = {name: p[index] for name, p in self.parameters.items()}
         return TorchForecast(self.family, parameters, len(rows))
 
@@ -66,7 +66,7 @@ class TorchForecast(External):
             return self._solve(q)
 
     def _solve(self, q: FloatArray) -> FloatArray:
-        """Quantiles of a distribution that torch knows the CDF of only."""
+        """Return quantiles of a distribution without ``icdf``."""
         target = np.broadcast_to(ndtri(q), (self._rows, q.shape[1]))
         rows = np.broadcast_to(np.arange(self._rows)[:, None], target.shape)
         mean, width = self._mean()[:, None], np.sqrt(self._var())[:, None]

@@ -1,4 +1,4 @@
-"""Distributions of torch: parameters in float64 on the CPU, without their gradients."""
+"""Distributions of torch, read in float64 on the CPU, without gradients."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def from_torch(obj: Any, _kind: str | None = None) -> Distribution:
 
 
 def _flat(obj: Any) -> Distribution:
-    """Convert a batch of any shape to as many rows."""
+    """Convert a batch of any shape to one row per member."""
     library = sys.modules["torch"].distributions
     name = type(obj).__name__
     if isinstance(obj, library.Independent):
@@ -71,15 +71,15 @@ def _flat(obj: Any) -> Distribution:
 def _is_discrete(obj: Any) -> bool:
     try:
         return bool(getattr(obj.support, "is_discrete", False))
-    except NotImplementedError:  # which a class of its own may leave out
+    except NotImplementedError:  # a user's class may lack it
         return False
 
 
 def _parameters(obj: Any) -> _Parameters:
-    """Parameters of a torch distribution, float64, one a row of the batch."""
+    """Return the parameters of a torch distribution, in float64, one per row of the batch."""
     names = set(obj.arg_constraints)
     if "probs" in names:
-        names.discard("logits")  # the same parameter in other words
+        names.discard("logits")  # the same parameter
     shape = tuple(obj.batch_shape)
     return {
         key: np.broadcast_to(plain(getattr(obj, key)), shape).reshape(-1) for key in sorted(names)
@@ -87,7 +87,7 @@ def _parameters(obj: Any) -> _Parameters:
 
 
 def _wrapped(obj: Any) -> Distribution:
-    """Wrap a distribution that has formulas of its own."""
+    """Wrap a distribution that has its own formulas."""
     name = type(obj).__name__
     torch = sys.modules["torch"]
     try:
@@ -109,7 +109,7 @@ def _wrapped(obj: Any) -> Distribution:
 
 
 def _from_mixture(obj: Any) -> Distribution:
-    # Whichever it was made of, so that single precision is not rounded a second time.
+    # Read the parameter that was given: the other one is rounded twice in single precision.
     choice = obj.mixture_distribution
     if "probs" in vars(choice):
         weights = plain(choice.probs)
@@ -126,7 +126,7 @@ def _from_mixture(obj: Any) -> Distribution:
 
 
 def _is_plain_transform(obj: Any, library: Any) -> bool:
-    """Whether it is all in its base and its transforms, with no formula of its own."""
+    """Whether base and transforms define it, without formulas of its own."""
     base = library.TransformedDistribution
     return isinstance(obj, base) and all(
         getattr(type(obj), method) is getattr(base, method)
@@ -143,7 +143,7 @@ def _from_transforms(obj: Any) -> Distribution:
 
 
 def _steps(transforms: list[Any]) -> list[Any]:
-    """Flatten transforms that are made of others."""
+    """Flatten transforms that consist of others."""
     steps = []
     for transform in transforms:
         name = type(transform).__name__
@@ -161,7 +161,7 @@ def _apply(dist: Distribution, step: Any, shape: tuple[int, ...]) -> Distributio
     inverse = name == "_InverseTransform"
     if inverse:
         step, name = step.inv, type(step.inv).__name__
-        if name == "ComposeTransform":  # the last first
+        if name == "ComposeTransform":  # in reverse order
             for part in reversed(_steps(step.parts)):
                 dist = _apply(dist, part.inv, shape)
             return dist
@@ -200,9 +200,9 @@ _MAPS: dict[str, Map] = {
 
 
 def _scipy(family: str, **translate: Callable[[_Parameters], FloatArray]) -> Any:
-    """Family of scipy, with each parameter from those of torch; all of them by name if none.
+    """Return a family of scipy; parameters without a translation have the names of torch.
 
-    scipy has the upper tail of these too, and quantiles that torch lacks for some.
+    scipy also has the upper tails, and quantiles that torch lacks.
     """
     return lambda p: from_family(
         family, {key: of(p) for key, of in translate.items()} if translate else p

@@ -1,4 +1,4 @@
-"""A forecast as a distribution of torch."""
+"""Forecasts as distributions of torch."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from trueline._optional import library
 from trueline.distributions import Laplace, Normal
 from trueline.interop._as_distribution import as_distribution
 
+#: Families with the same name and parameters in torch.
+_FAMILIES = (Normal, Laplace)
+
 
 def to_torch(F: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    """Give a forecast as a ``torch.distributions.Distribution``.
+    """Convert a forecast to a ``torch.distributions.Distribution``.
 
-    `Normal` and `Laplace` become torch's own, with all that torch has for them; like all of
-    torch's, their ``cdf`` and ``icdf`` have no digits left beyond about 8 standard deviations.
-    Every other forecast, recalibrated ones among them, becomes a subclass of torch's base class
-    that asks the forecast itself: ``log_prob``, ``cdf``, ``icdf``, ``sample``, ``mean``,
-    ``variance``, ``stddev``, ``support`` and ``expand``, computed in float64 on the CPU and given
-    in the dtype and on the device of the values asked for. So does `StudentT`, because torch's
-    own has neither ``cdf`` nor ``icdf``.
+    `Normal` and `Laplace` become torch's own, whose ``cdf`` and ``icdf`` have no digits left
+    beyond about 8 standard deviations. Every other forecast becomes a subclass of torch's base
+    class that calls the forecast itself: ``log_prob``, ``cdf``, ``icdf``, ``sample``, ``mean``,
+    ``variance``, ``stddev``, ``support`` and ``expand``, computed in float64 on the CPU and
+    returned in the dtype and on the device of the values. This includes `StudentT`, because
+    torch's own has neither ``cdf`` nor ``icdf``.
 
-    **Gradients.** A forecast is numbers, so nothing flows back into the network that made it,
-    and there is no ``rsample``. With respect to the value, ``cdf`` has the density as its
-    gradient and ``icdf`` one over it, exactly; that of ``log_prob`` is a central difference, good
-    to about eight digits where the density is smooth. (Under `Isotonic` it is not: there the
-    log density jumps at every calibration score. Use `Smooth` where it is climbed.) There are
-    no second derivatives, and asking for one raises.
+    **Gradients.** No gradient flows back into the network that made the forecast, and there is no
+    ``rsample``. With respect to the value, the gradient of ``cdf`` is the density and that of
+    ``icdf`` one over it, exactly; that of ``log_prob`` is a central difference, accurate to about
+    eight digits where the density is smooth. (Under `Isotonic` the log density jumps at every
+    calibration score; use `Smooth` to maximise it.) Second derivatives raise an error.
 
     ``sample`` follows ``torch.manual_seed``.
 
@@ -34,16 +35,15 @@ def to_torch(F: Any, *, dtype: Any = None, device: Any = None) -> Any:
     F : Distribution, or what `as_distribution` takes
         n forecasts.
     dtype : torch.dtype, optional
-        Of draws, mean and variance; ``torch.float64`` by default. In float32 values further
-        out than a few standard deviations lose digits.
+        Of draws, mean and variance; ``torch.float64`` by default. In float32, values beyond a
+        few standard deviations lose digits.
     device : torch.device or str, optional
         Of draws, mean and variance; the CPU by default.
 
     Returns
     -------
     torch.distributions.Distribution
-        With ``batch_shape`` (n,) and no event dimensions. `as_distribution` gives the forecast
-        back.
+        With ``batch_shape`` (n,) and no event dimensions. `as_distribution` returns the forecast.
 
     Examples
     --------
@@ -65,13 +65,14 @@ def to_torch(F: Any, *, dtype: Any = None, device: Any = None) -> Any:
         raise TypeError(
             f"dtype is {dtype!r}; expected a floating-point dtype of torch, such as torch.float64."
         )
-    if isinstance(forecast, Normal | Laplace):
+    if type(forecast) in _FAMILIES:
         loc, scale = (
-            torch.tensor(p, dtype=kind, device=device) for p in (forecast.loc, forecast.scale)
+            torch.tensor(p, dtype=kind, device=device)
+            for p in (forecast._centre(), forecast._width())
         )
         return getattr(torch.distributions, type(forecast).__name__)(loc, scale)
 
-    # A module of its own, which stands on torch: the class can be pickled and compared.
+    # This module imports torch, so that the class is at module level and can be pickled.
     from trueline.interop._torch.torch_class import TorchDistribution
 
     return TorchDistribution(forecast, dtype=kind, device=device)

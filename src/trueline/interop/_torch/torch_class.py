@@ -15,22 +15,22 @@ from trueline.interop._trailing import draws, quantiles_at, result_shape, values
 
 _Derivative = Callable[[FloatArray], FloatArray]
 
-# Step of a central difference in units of the forecast's width: the cube root of the rounding.
+# Step of a central difference in units of the forecast's width: the cube root of epsilon.
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)
 # Levels at minus and plus one standard deviation of a normal, whose distance is two widths.
 _SIGMA = np.array([[0.15865525393145707, 0.8413447460685429]])
 
 
 class TorchDistribution(TorchBase):
-    """A forecast as a distribution of torch. Made by `to_torch`, which says what it does.
+    """A forecast as a distribution of torch, made by `to_torch`.
 
     Attributes
     ----------
     forecast : Distribution
-        The forecast, one a member of the batch; `as_distribution` gives it back.
+        The forecast, one row per member of the batch; `as_distribution` returns it.
     """
 
-    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # torch declares it so
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # as in torch
     support = constraints.real
     has_rsample = False
 
@@ -71,7 +71,7 @@ class TorchDistribution(TorchBase):
         if len(self.batch_shape) != 1:
             raise ValueError(
                 f"the torch distribution was expanded to {tuple(self.batch_shape)}; expected one "
-                f"distribution a row, shape ({n},). Convert it as it was before."
+                f"distribution per row, shape ({n},). Convert it before expand."
             )
         return self._rows._take(np.zeros(self.batch_shape[0], dtype=np.intp))
 
@@ -120,7 +120,7 @@ class TorchDistribution(TorchBase):
     def _log_slope(self, x: FloatArray) -> FloatArray:
         low, high = self._rows._ppf(_SIGMA).T
         step = _STEP * 0.5 * (high - low)
-        # What the step is once it has been added to x, so that its rounding does no harm.
+        # The difference of the rounded ends, so that rounding of the step has no effect.
         up, down = x + step, x - step
         rise = values_at(self._rows, "logpdf", up) - values_at(self._rows, "logpdf", down)
         return rise / (up - down)
@@ -148,7 +148,7 @@ class TorchDistribution(TorchBase):
 
 
 class _Elementwise(torch.autograd.Function):
-    """A function of numpy, answered for a tensor, with its derivative in the value."""
+    """A function of numpy arrays for tensors, with its derivative."""
 
     @staticmethod
     def forward(
@@ -161,14 +161,14 @@ class _Elementwise(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         (value,) = ctx.saved_tensors
-        # As a function of the value again, which refuses: torch would take it for a constant.
+        # Applied as a function, so that a second derivative raises instead of being zero.
         apply: Any = _Elementwise.apply
         return (grad * apply(value, ctx.slope, _refuse)).sum_to_size(value.shape), None, None
 
 
 def _refuse(_: FloatArray) -> FloatArray:
     raise RuntimeError(
-        "a second derivative of a forecast of trueline is asked for; expected first ones only. "
+        "a second derivative of a forecast of trueline was requested; expected first ones only. "
         "Take finite differences of the gradient, or detach it."
     )
 

@@ -11,17 +11,17 @@ from trueline.interop._numbers import from_array, from_levels
 from trueline.interop._refusals import class_name, refuse, refuse_kind
 from trueline.interop._tables.incoming import from_mapping
 
-#: Dimensions along which draws lie.
+#: Names of dimensions that hold draws.
 DRAWS = ("chain", "draw", "draws", "sample", "samples", "realization", "member", "ensemble")
 _LEVELS = ("quantile", "quantiles", "level")
-# What arviz calls the groups that hold draws of outcomes.
+# Groups of arviz with draws of outcomes.
 _GROUPS = ("posterior_predictive", "predictions")
-# Those that hold something else.
+# Groups with something else.
 _PARAMETERS = ("posterior", "prior", "log_likelihood", "log_prior", "sample_stats")
 
 
 def from_arviz(obj: Any, kind: str | None) -> Distribution:
-    """Convert an InferenceData: its one group of draws of outcomes."""
+    """Convert the one group of an InferenceData that has draws of outcomes."""
     if not hasattr(obj, "groups"):
         refuse(obj)
     return from_xarray(getattr(obj, _group(list(obj.groups()))), kind)
@@ -56,7 +56,7 @@ def _group(groups: list[str]) -> str:
     raise TypeError(
         f"obj has the groups {', '.join(groups) or 'none'}; expected posterior_predictive, with "
         f"draws of outcomes. Draw them first, such as with pm.sample_posterior_predictive: draws "
-        f"of parameters are no forecast."
+        f"of parameters are not a forecast."
     )
 
 
@@ -94,26 +94,26 @@ def _from_array(obj: Any, kind: str | None) -> Distribution:
     if obj.ndim < 2 or kind not in (None, "samples", "quantiles"):
         return from_array(obj.values, kind)
     unknown = [dim for dim in obj.dims if dim in _LEVELS]
-    mend = (
+    fix = (
         f"Say the levels of {unknown[0]}: obj.assign_coords({unknown[0]}=levels)."
         if unknown
-        else "Rename the one that holds the draws, and not the rows: obj.rename(NAME='draw')."
+        else "Rename the one that holds the draws: obj.rename(NAME='draw')."
     )
     raise TypeError(
         f"obj is a {class_name(obj)} with dims {_dims(obj.dims)}; expected draws along one called "
-        f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}, or quantiles along one with levels. {mend}"
+        f"{', '.join(DRAWS[:-1])} or {DRAWS[-1]}, or quantiles along one with levels. {fix}"
     )
 
 
 def _holds_draws(obj: Any, dim: Any) -> bool:
-    """Whether draws lie along a dim, by its name or by those of the dims stacked in it."""
+    """Whether a dim holds draws, by its name or by those of the dims stacked in it."""
     index = obj.indexes.get(dim)
     stacked = [name for name in getattr(index, "names", ()) if name is not None]
     return dim in DRAWS or (len(stacked) > 1 and all(name in DRAWS for name in stacked))
 
 
 def _along(obj: Any, dims: list[Any]) -> Any:
-    """Values with the rows first and these dims, flattened, last."""
+    """Return the values with the rows first and these dims, flattened, last."""
     rest = [dim for dim in obj.dims if dim not in dims]
     many = [dim for dim in rest if obj.sizes[dim] > 1]
     if len(many) > 1:

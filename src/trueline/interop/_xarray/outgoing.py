@@ -1,4 +1,4 @@
-"""A forecast as draws with named dimensions."""
+"""Forecasts as draws with named dimensions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def to_xarray(
     name: str = "y",
     random_state: RandomState = None,
 ) -> Any:
-    """Draw from a forecast; give the draws as an ``xarray.DataArray`` as arviz names dimensions.
+    """Draw from a forecast and return an ``xarray.DataArray`` with the dimensions of arviz.
 
-    They have the dimensions ``chain`` (of length 1), ``draw`` and one for the rows, which is what
-    a posterior predictive group of arviz holds. Draws are independent from row to row: they say
-    nothing of how rows vary together. `as_distribution` reads them back as `Samples`.
+    The dimensions are ``chain`` (of length 1), ``draw`` and one for the rows, as in a posterior
+    predictive group of arviz. Draws of different rows are independent. `as_distribution` reads
+    them back as `Samples`.
 
     Parameters
     ----------
@@ -36,10 +36,9 @@ def to_xarray(
     dim : str, default "row"
         Name of the dimension of the rows.
     coords : array-like of length n, or mapping, optional
-        Labels of the rows, or coordinates as xarray takes them, by dimension. By default rows
-        are numbered from 0.
+        Labels of the rows, or coordinates by dimension. By default rows are numbered from 0.
     name : str, default "y"
-        Name of the array; that of a variable of a model to set it beside its observations.
+        Name of the array, such as that of the observed variable of a model.
     random_state : None, int or numpy.random.Generator, optional
 
     Returns
@@ -59,8 +58,7 @@ def to_xarray(
     forecast = as_distribution(F)
     if not isinstance(dim, str) or not dim or dim in _DIMS:
         raise ValueError(
-            f"dim is {dim!r}; expected a name for the rows other than 'chain' and 'draw', which "
-            f"are taken."
+            f"dim is {dim!r}; expected a name for the rows other than 'chain' and 'draw'."
         )
     n = len(forecast)
     labels = dict(coords) if isinstance(coords, Mapping) else {dim: coords}
@@ -69,7 +67,7 @@ def to_xarray(
     if _length(labels[dim], dim) != n:
         raise ValueError(
             f"coords has {_length(labels[dim], dim)} labels for {dim!r} but the forecast has {n} "
-            f"rows; expected one a row."
+            f"rows; expected one per row."
         )
     xarray = library("xarray", "to_xarray")
     drawn = forecast.sample(size, random_state).T[None]
@@ -82,6 +80,6 @@ def _length(labels: Any, dim: str) -> int:
         return len(labels)
     except TypeError:
         raise TypeError(
-            f"coords is of type {type(labels).__name__}; expected the labels of {dim!r}, one a "
-            f"row, or a mapping that has them."
+            f"coords is of type {type(labels).__name__}; expected the labels of {dim!r}, one "
+            f"per row, or a mapping with them."
         ) from None
