@@ -110,8 +110,8 @@ def test_a_dict_of_levels_is_sorted_to_quantiles():
             TypeError,
             (
                 "obj is a dict with no columns; expected levels as names, such as 0.1, q0.1 or "
-                "10%, or mean and std (or var), or sample_0, sample_1, ..., because a table "
-                'may hold draws or quantiles. Say kind="samples" for draws, or pass {"levels": levels, '
+                "10%, or mean and std (or var), or sample_0, sample_1, ..., because a table may "
+                'hold draws or quantiles. Say kind="samples" for draws, or pass {"levels": levels, '
                 '"values": values}.'
             ),
         ),
