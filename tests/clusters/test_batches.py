@@ -8,7 +8,7 @@ import pytest
 import trueline as tl
 from tests.clusters.batches import cut, pictures, rows
 from trueline.clusters import Batch, evaluate_batches, fit_batches
-from trueline.recalibration import _state
+from trueline.recalibration import ScoreAccumulator, _state
 
 
 def test_the_map_of_batches_is_that_of_one_fit_to_the_last_bit():
@@ -29,9 +29,7 @@ def test_maps_merge_in_any_order():
 
 def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch):
     """With a limit of 500 distinct scores: the rounding bound, and any order the same."""
-    # The default of an argument is that of the time of its definition.
-    monkeypatch.setattr(_state.State.__init__, "__defaults__", (500,))
-    monkeypatch.setattr(_state.State.of.__func__, "__defaults__", (500,))
+    monkeypatch.setattr(_state, "LIMIT", 500)
     batch = pictures(60)
     parts = cut(batch, 20, 15, 25)
     streamed = [fit_batches(order) for order in itertools.permutations(parts)]
@@ -44,9 +42,9 @@ def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch
     assert rounded.size == exact.size
     assert (np.abs(rounded - exact) <= 2.0**-17 * np.abs(exact)).all()
     # Parts that were rounded on their own merge to the same state.
-    one, two, three = (fit_batches([part]) for part in parts)
-    for merged in (one._pool(two)._pool(three), three._pool(one)._pool(two)):
-        assert merged.to_bytes() == streamed[0].to_bytes()
+    one, two, three = (ScoreAccumulator.of(fit_batches([part]).scores_, {}) for part in parts)
+    for merged in (one.merge(two).merge(three), three.merge(one).merge(two)):
+        assert merged.finish(tl.Isotonic()).to_bytes() == streamed[0].to_bytes()
 
 
 def test_blocks_of_dask_arrays_are_batches():

@@ -7,8 +7,8 @@ from pyarrow import parquet
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, FileError, _fitting, _groups
-from trueline.recalibration import _scores
+from trueline.files import Columns, FileError, _fit, _groups
+from trueline.recalibration import _accumulator, _scores, _state
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
 
@@ -65,7 +65,7 @@ def test_many_scores_are_compressed_as_in_python(normal, tmp_path):
 
 
 def test_groups_keep_their_scores_however_many_there_are(monkeypatch, tmp_path):
-    monkeypatch.setattr(_fitting, "_KNOTS", 3000)
+    monkeypatch.setattr(_accumulator, "_KNOTS", 3000)
     case = make_case("normal", n=12_000)
     file = case.write(tmp_path / "past.parquet")
     groups = np.arange(12_000) % 24  # of 500 rows
@@ -98,7 +98,7 @@ def test_groups_keep_their_scores_however_many_there_are(monkeypatch, tmp_path):
     ],
 )
 def test_small_groups_leave_what_they_do_not_need(sizes, whole, share):
-    assert _fitting._share(sizes, whole) == share
+    assert _accumulator._share(sizes, whole) == share
     assert sum(min(size, share) for size in sizes) <= whole
 
 
@@ -111,8 +111,9 @@ def test_a_number_of_knots_that_is_none(normal, tmp_path):
 @pytest.fixture
 def small_states(monkeypatch):
     """Few rows are held as they are, and scores are rounded from a thousand on."""
-    monkeypatch.setattr(_fitting, "LIMIT", 1000)
-    monkeypatch.setattr(_fitting, "_ROWS", 2048)
+    monkeypatch.setattr(_state, "LIMIT", 1000)
+    monkeypatch.setattr(_state, "_WAITING", 2048)
+    monkeypatch.setattr(_state, "_COUNTED", 100)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -150,8 +151,8 @@ def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.usefixtures("small_chunks", "small_states")
 def test_many_groups_stay_within_the_stated_bound(weighted, monkeypatch, tmp_path):
-    monkeypatch.setattr(_fitting, "_HELD", 3000)
-    monkeypatch.setattr(_fitting, "_KNOTS", 1500)
+    monkeypatch.setattr(_fit, "_MAX_VALUES", 3000)
+    monkeypatch.setattr(_accumulator, "_KNOTS", 1500)
     case = make_case("normal", n=20_000)
     file = case.write(tmp_path / "past.parquet")
     R = tl.files.fit(file, columns=Columns(group="region", weight="weight" if weighted else None))

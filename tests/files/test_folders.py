@@ -15,7 +15,6 @@ from tests.files.cases import make_case
 from trueline.files import (
     Columns,
     FileError,
-    _fitting,
     _folder,
     _groups,
     _jobs,
@@ -23,6 +22,7 @@ from trueline.files import (
     sample_rows,
 )
 from trueline.metrics import EvaluationAccumulator
+from trueline.recalibration import ScoreAccumulator, _state
 
 
 def split(case, folder, cuts, ending=".parquet"):
@@ -57,8 +57,9 @@ def pieces(monkeypatch):
     """Pieces, chunks and states small enough that a test's folder has many of each."""
     monkeypatch.setattr(_source, "PIECE", 700)
     monkeypatch.setattr(_source, "_MOST_ROWS", 256)
-    monkeypatch.setattr(_fitting, "LIMIT", 500)
-    monkeypatch.setattr(_fitting, "_ROWS", 600)
+    monkeypatch.setattr(_state, "LIMIT", 500)
+    monkeypatch.setattr(_state, "_WAITING", 600)
+    monkeypatch.setattr(_state, "_COUNTED", 100)
     monkeypatch.setattr(EvaluationAccumulator, "most_rows", 1000)
 
 
@@ -194,7 +195,7 @@ def test_pieces_come_to_the_same_as_the_whole(normal, monkeypatch, tmp_path):
 def test_threads_work_on_pieces_while_the_caller_tells_the_progress(normal, monkeypatch, tmp_path):
     folder = split(normal, tmp_path / "past", [1000, 3500])
     at_work, telling, told = set(), set(), []
-    real = _fitting.Fitting.add
+    real = ScoreAccumulator.add
 
     def add(self, *rows):
         at_work.add(threading.get_ident())
@@ -204,7 +205,7 @@ def test_threads_work_on_pieces_while_the_caller_tells_the_progress(normal, monk
         telling.add(threading.get_ident())
         told.append((rows, share))
 
-    monkeypatch.setattr(_fitting.Fitting, "add", add)
+    monkeypatch.setattr(ScoreAccumulator, "add", add)
     tl.files.fit(folder, n_jobs=2, progress=progress)
     assert threading.get_ident() not in at_work
     assert telling == {threading.get_ident()}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import trueline as tl
-from trueline.recalibration import ScoreRows, _state
+from trueline.recalibration import ScoreAccumulator, ScoreRows, _state
 from trueline.recalibration._scores import round_scores
 from trueline.recalibration._state import State
 
@@ -227,17 +227,17 @@ def test_rows_that_are_wrong_leave_the_map_as_it_was(make, y, dist, message):
     assert R.partial_fit([9.0], forecast(1), **extra(1)).scores_.total == 4.0
 
 
-def test_maps_of_parts_stay_within_the_limit_when_pooled(monkeypatch):
-    monkeypatch.setattr(_state.State.__init__, "__defaults__", (100,))
-    monkeypatch.setattr(_state.State.of.__func__, "__defaults__", (100,))
+def test_parts_stay_within_the_limit_when_merged(monkeypatch):
+    monkeypatch.setattr(_state, "LIMIT", 100)
     y = np.random.default_rng(0).normal(size=180)
     parts = [tl.Isotonic().partial_fit(part, forecast(60)) for part in np.split(y, 3)]
     assert not any(part.scores_.rounded for part in parts)
-    pooled = parts[0]._pool(parts[1])._pool(parts[2])
-    other = parts[2]._pool(parts[0]._pool(parts[1]))
-    assert pooled.scores_.rounded
-    assert pooled.to_bytes() == other.to_bytes()
-    assert pooled.to_bytes() == tl.Isotonic().partial_fit(y, forecast(180)).to_bytes()
+    one, two, three = (ScoreAccumulator.of(part.scores_, {}) for part in parts)
+    joined = one.merge(two).merge(three).finish(tl.Isotonic())
+    other = three.merge(one.merge(two)).finish(tl.Isotonic())
+    assert joined.scores_.rounded
+    assert joined.to_bytes() == other.to_bytes()
+    assert joined.to_bytes() == tl.Isotonic().partial_fit(y, forecast(180)).to_bytes()
     # To merge is to fit on both, exactly.
     merged = parts[0].merge(parts[1]).merge(parts[2])
     assert merged.to_json() == tl.Isotonic().fit(y, forecast(180)).to_json()

@@ -10,7 +10,7 @@ import numpy as np
 from trueline._validation import FloatArray, level
 from trueline.distributions import Normal
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
-from trueline.recalibration import Isotonic, Recalibrator
+from trueline.recalibration import Isotonic, Recalibrator, ScoreAccumulator, ScoreRows
 
 # What the message says where nothing is left.
 _NONE = (
@@ -77,19 +77,18 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     >>> R.scores_.values, R.scores_.total
     (array([-0.5,  1. ]), 64.0)
     """
-    made = _unfitted(recalibrator)
-    some = False
+    checked = _checked(recalibrator)
+    accumulator = ScoreAccumulator("standardised")
     for batch in each(batches):
         found = rows(batch)
         if found is not None:
-            made.partial_fit(*found)
-            some = True
-    if not some:
+            accumulator.add(ScoreRows.of_outcomes(*found))
+    if not accumulator.n:
         raise ValueError(_NONE)
-    return made
+    return accumulator.finish(checked)
 
 
-def _unfitted(recalibrator: Any) -> Recalibrator:
+def _checked(recalibrator: Any) -> Recalibrator:
     if recalibrator is None:
         return Isotonic()
     usable = isinstance(recalibrator, Recalibrator) and recalibrator.learns_from_scores
@@ -99,7 +98,9 @@ def _unfitted(recalibrator: Any) -> Recalibrator:
             f"recalibrator is {found}; expected one that learns a single map from scores, such as "
             f"Isotonic() or Scaling(), because batches hold no groups and no features."
         )
-    return recalibrator._unfitted_copy()
+    checked: Recalibrator = recalibrator
+    checked._check_params()
+    return checked
 
 
 def evaluate_batches(

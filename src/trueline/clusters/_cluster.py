@@ -31,8 +31,7 @@ from trueline.files import (
     Layout,
     Transformer,
 )
-from trueline.recalibration import Key, Recalibrator
-from trueline.recalibration._common import warn_if_weak
+from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
 
 #: Number of states that are merged at a time.
 FAN = 16
@@ -224,28 +223,14 @@ def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Recalibrator:
 
 def fit_rows(source: Partition, *, layout: Layout) -> tuple[bytes, list[str]]:
     """Return the scores of a partition, without warnings."""
-    # Every map is learned from the scores alone, so the scores of the default map are enough.
-    scores = layout.learner(None)
-    forecasts = Forecasts(source, layout)
-    for chunk in forecasts.chunks():
-        if chunk.weight is None or chunk.weight.max() > 0:
-            scores.partial_fit(chunk.y, chunk.dist, chunk.weight, chunk.groups)
-    if not scores._is_fitted():
-        return b"", []
-    if forecasts.groups is not None:
-        scores = scores.rename_groups(dict(enumerate(forecasts.groups.names)))
-    return scores.to_bytes(), []
+    return Forecasts(source, layout).accumulate().to_bytes(), []
 
 
-def pool(states: Sequence[bytes]) -> bytes:
+def merge_scores(states: Sequence[bytes]) -> bytes:
     """Merge the scores of several partitions."""
-    made = reduce(_pooled, (load(state, max_bytes=MOST_BYTES) for state in states))
-    return made.to_bytes()
-
-
-def _pooled(first: Recalibrator, second: Recalibrator) -> Recalibrator:
-    check_groups({*(first.groups_ or []), *(second.groups_ or [])})
-    return first._pool(second)
+    parts = [ScoreAccumulator.from_bytes(state, MOST_BYTES) for state in states]
+    check_groups({name for part in parts for name in part.names})
+    return reduce(ScoreAccumulator.merge, parts).to_bytes()
 
 
 def check_groups(names: Collection[Key]) -> None:
@@ -261,12 +246,8 @@ def check_groups(names: Collection[Key]) -> None:
 def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
     """Return the map of all partitions."""
     settle(part, layout)
-    state = load(part.state, max_bytes=MOST_BYTES)
-    recalibrator._learn(state.scores_, state._group_scores)
-    scores = recalibrator.scores_
-    if not scores.rounded:  # rounding makes scores equal that differ
-        warn_if_weak(scores, part.rows if layout.weight is None else len(scores.values))
-    return recalibrator
+    scores = ScoreAccumulator.from_bytes(part.state, MOST_BYTES)
+    return scores.finish(recalibrator, warn=True)
 
 
 # ---- transform ---------------------------------------------------------------------------

@@ -45,8 +45,8 @@ from trueline.clusters._cluster import (
     fitted,
     map_bytes,
     merge_parts,
+    merge_scores,
     part_of,
-    pool,
     to_apply,
     to_fit,
     warnings_in,
@@ -100,7 +100,7 @@ def fit(
     """
     layout = find(columns, _names(frame))
     made = to_fit(recalibrator, layout)
-    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), pool)
+    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), merge_scores)
     return fitted(part, made, layout)
 
 

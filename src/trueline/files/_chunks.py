@@ -19,6 +19,7 @@ from trueline.files._columns import Layout
 from trueline.files._decimals import COMMA, decimal_points, with_point
 from trueline.files._groups import Codes, GroupCodes
 from trueline.files._source import File
+from trueline.recalibration import ScoreRows
 
 _FIX = "Fix or drop that row"
 # Texts that stand for a missing value.
@@ -65,6 +66,18 @@ class Chunk:
     def dist(self) -> Distribution:
         """The forecasts of these rows."""
         return self.layout.distribution(self.forecast)
+
+    def score_rows(self) -> ScoreRows:
+        """Return the scores of the outcomes, with the weights of the rows."""
+        rows = ScoreRows.of_outcomes(self.y, self.dist)
+        if not all_finite(rows.lower):
+            row = self.start + int(np.argmin(np.isfinite(rows.lower)))
+            raise FileError(
+                f"{self.source.path}, {self.source.where(row)}: the outcome lies further from its "
+                f"forecast than float64 can count in units of the forecast's scale. Check for a "
+                f"scale that is almost 0."
+            )
+        return ScoreRows.points(rows.kind, rows.lower, self.weight)
 
 
 def checked_chunk(

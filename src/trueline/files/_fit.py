@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from functools import reduce
 
-import numpy as np
-
-from trueline._files import FileError
-from trueline._validation import FloatArray, all_finite, check_max_knots
+from trueline._validation import check_max_knots
 from trueline._warnings import each_warning_once
-from trueline.files._chunks import Chunk, Progress
+from trueline.files._chunks import Progress
 from trueline.files._columns import Columns
-from trueline.files._fitting import Fitting
 from trueline.files._folder import Paths
 from trueline.files._forecasts import Forecasts, open_forecasts
 from trueline.files._jobs import check_jobs, work_on
-from trueline.recalibration import Recalibrator, ScoreRows
+from trueline.recalibration import Recalibrator, ScoreAccumulator
 
 MAX_KNOTS = 100_000
+# Scores of all groups that are held in memory; beyond, groups are compressed.
+_MAX_VALUES = 1 << 22
 
 
 def fit(
@@ -88,29 +86,14 @@ def fit(
     jobs = check_jobs(n_jobs)
     pieces = forecasts.pieces()
 
-    def work(i: int, report: Progress) -> Fitting:
-        fitting = Fitting(forecasts.layout.score_kind)
-        for chunk in pieces[i].chunks(progress=report):
-            fitting.add(_scores(chunk), chunk.weight, chunk.groups, pieces[i].groups)
-        return fitting
+    def work(i: int, report: Progress) -> ScoreAccumulator:
+        return pieces[i].accumulate(max_values=_MAX_VALUES, progress=report)
 
     with each_warning_once():
-        whole = reduce(Fitting.merge, work_on(pieces, work, jobs, progress))
+        whole = reduce(ScoreAccumulator.merge, work_on(pieces, work, jobs, progress))
         forecasts.conclude(pieces)
-        found = whole.finish(learner, max_knots)
-    if found is None:
-        raise forecasts.no_weight()
-    return found
-
-
-def _scores(chunk: Chunk) -> FloatArray:
-    """Return the scores of some rows, which are finite."""
-    scores = ScoreRows.of_outcomes(chunk.y, chunk.dist).lower
-    if not all_finite(scores):
-        row = chunk.start + int(np.argmin(np.isfinite(scores)))
-        raise FileError(
-            f"{chunk.source.path}, {chunk.source.where(row)}: the outcome lies further from its "
-            f"forecast than float64 can count in units of the forecast's scale. Check for a "
-            f"scale that is almost 0."
-        )
-    return scores
+        if not whole.n:
+            raise forecasts.no_weight()
+        if forecasts.groups is not None:
+            forecasts.groups.add(whole.names)  # raises if there are too many
+        return whole.finish(learner, max_knots, warn=True)

@@ -11,6 +11,7 @@ from trueline.files._columns import Columns, Layout, find_in
 from trueline.files._folder import Paths, open_source
 from trueline.files._groups import GroupCodes
 from trueline.files._source import Source, no_rows
+from trueline.recalibration import ScoreAccumulator
 
 
 class Forecasts:
@@ -92,6 +93,16 @@ class Forecasts:
                 if progress is not None:
                     progress(source.rows, source.share())
             before += start
+
+    def accumulate(
+        self, *, max_values: int | None = None, progress: Progress | None = None
+    ) -> ScoreAccumulator:
+        """Score all rows and return their scores; see `ScoreAccumulator` for `max_values`."""
+        scores = ScoreAccumulator(self.layout.score_kind, max_values)
+        for chunk in self.chunks(progress=progress):
+            names = () if self.groups is None else self.groups.names
+            scores.add(chunk.score_rows(), chunk.groups, names)
+        return scores
 
     def conclude(self, pieces: Sequence[Forecasts] = ()) -> None:
         """Raise if no row was read; warn about crossing quantiles and unused columns.

@@ -1,6 +1,7 @@
 """Recalibrators: maps from scores to probabilities, fitted on held-out data."""
 
-from trueline.recalibration._abstract import Key, Recalibrator
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
 from trueline.recalibration._beta import BetaCalibration
 from trueline.recalibration._common import CommonMap
@@ -11,6 +12,7 @@ from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._scores import Key
 from trueline.recalibration._smooth import Smooth
 
 #: Recalibrators by the short name that ``method`` and the command line accept.
@@ -36,6 +38,7 @@ __all__ = [
     "QuantileForest",
     "Recalibrator",
     "Scaling",
+    "ScoreAccumulator",
     "ScoreRows",
     "Smooth",
     "inner_map",

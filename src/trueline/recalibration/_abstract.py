@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._files import whole_file, write_text
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._scores import KINDS, Scores
-
-#: The name of a group.
-Key = str | int | float | bool
+from trueline.recalibration._binary import encode
+from trueline.recalibration._document import FORMAT, VERSION
+from trueline.recalibration._scores import KINDS, Key, Scores
 
 
 class Recalibrator(ABC):
@@ -197,10 +200,6 @@ class Recalibrator(ABC):
         """Return the map that a fit on both sets of rows gives."""
         raise self._refusal("merge")
 
-    def _pool(self, other: Self) -> Self:
-        """Merge within the limits of ``partial_fit``."""
-        return self.merge(other)
-
     def _learn(self, scores: Scores, by_group: dict[Key, Scores]) -> Self:
         """Learn from sorted scores: those of all rows, and those of each group."""
         raise self._refusal("learn from scores")
@@ -261,10 +260,12 @@ class Recalibrator(ABC):
         >>> R.to_json()[:48]
         '{"format": "trueline-recalibrator", "version": 1'
         """
-        from trueline.recalibration._persistence import dump
-
         self._check_fitted()
-        return dump(self, path)
+        # Python writes the shortest digits that read back as the same float64.
+        text = json.dumps(self._document(), allow_nan=False, default=np.ndarray.tolist)
+        if path is not None:
+            write_text(Path(path), text)
+        return text
 
     def to_bytes(self, path: str | os.PathLike[str] | None = None) -> bytes:
         """Write the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
@@ -286,10 +287,36 @@ class Recalibrator(ABC):
         >>> tl.load(R.to_bytes()).transform(tl.Normal(0.0, 1.0)).mean()
         array([2.])
         """
-        from trueline.recalibration._persistence import dump_bytes
-
         self._check_fitted()
-        return dump_bytes(self, path)
+        data = encode(self._document())
+        if path is not None:
+            with whole_file(Path(path)) as file:
+                file.write(data)
+        return data
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "recalibrator": self._describe(),
+            "state": self._state(),
+        }
+
+    def _describe(self) -> dict[str, Any]:
+        """Return the class and the parameters, nested recalibrators included, as JSON types."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Recalibrator):
+                return value._describe()
+            if isinstance(value, list | tuple):
+                return [plain(item) for item in value]
+            return value.item() if isinstance(value, np.generic) else value
+
+        params = self.get_params(deep=False)
+        return {
+            "class": type(self).__name__,
+            "params": {name: plain(value) for name, value in params.items()},
+        }
 
     @classmethod
     def _param_names(cls) -> list[str]:
@@ -348,9 +375,7 @@ class Recalibrator(ABC):
         return type(self)(**self.get_params(deep=False))
 
     def _check_mergeable(self, other: Recalibrator) -> None:
-        from trueline.recalibration._persistence import describe
-
-        if type(other) is not type(self) or describe(other) != describe(self):
+        if type(other) is not type(self) or other._describe() != self._describe():
             raise ValueError(
                 f"{self!r} and {other!r} do not merge; expected the same class with the same "
                 f"parameters."

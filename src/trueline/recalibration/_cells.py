@@ -80,6 +80,10 @@ class Cells:
             merged._add(cell, list(sums))
         return merged
 
+    def __len__(self) -> int:
+        """Return the number of cells with weight."""
+        return int(np.count_nonzero(self._table[0, : self._used])) + self._held
+
     def filled(self) -> tuple[FloatArray, FloatArray]:
         """Return the rounded values that rows have, increasing, and the (k, m) sums."""
         cell, sums = self._sums()

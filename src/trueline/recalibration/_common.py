@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from trueline._validation import CalibrationWarning, check_max_knots
+from trueline._validation import check_max_knots
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Key, Recalibrator
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._accumulator import ScoreAccumulator
+from trueline.recalibration._document import scores_from_json, scores_to_json
 from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Scores, combine
-from trueline.recalibration._state import State
+from trueline.recalibration._scores import Key, Scores, combine
 
 
 class CommonMap(Recalibrator):
@@ -29,7 +29,7 @@ class CommonMap(Recalibrator):
     is_exportable = True
 
     _scores: Scores | None = None
-    _stream: State | None = None
+    _accumulator: ScoreAccumulator | None = None
 
     @abstractmethod
     def _law_of(self, scores: Scores) -> ScoreLaw:
@@ -39,9 +39,9 @@ class CommonMap(Recalibrator):
     def scores_(self) -> Scores:
         """The sorted scores of the rows that the map was fitted on."""
         if self._scores is None:
-            if self._stream is None:
+            if self._accumulator is None:
                 raise self._not_fitted()
-            self._scores = self._stream.scores()
+            self._scores = self._accumulator.scores()
         return self._scores
 
     @property
@@ -128,7 +128,7 @@ class CommonMap(Recalibrator):
 
     def _fit_rows(self, rows: ScoreRows) -> Self:
         scores = rows.sort()
-        warn_if_weak(scores, rows.n_weighted)
+        scores.warn_if_weak(rows.n_weighted)
         return self._learn(scores)
 
     def partial_fit(
@@ -173,18 +173,20 @@ class CommonMap(Recalibrator):
         self._check_params()
         if self._is_fitted():
             self.check_kind(dist)
-        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
-        if self._stream is None:
-            known = self._is_fitted()
-            self._stream = State.of(self.scores_) if known else State(rows.kind)
-        self._stream.add(rows)
-        self._scores = self._fitted_law = None
+        rows = ScoreRows.of_outcomes(y, dist, sample_weight)
+        accumulator = self._accumulator
+        if accumulator is None:
+            accumulator = ScoreAccumulator(rows.kind)
+            if self._is_fitted():
+                accumulator = ScoreAccumulator.of(self.scores_, {})
+        accumulator.add(rows)
+        self._accumulator, self._scores, self._fitted_law = accumulator, None, None
         return self
 
     @property
     def score_kind_(self) -> str:
         """The ``score_kind`` of the forecasts that the map was fitted on."""
-        return self.scores_.kind if self._stream is None else self._stream.kind
+        return (self._accumulator or self.scores_).kind
 
     def law(self, group: Key | None = None) -> ScoreLaw:
         """Return the fitted law of the score, which is the same for all groups."""
@@ -199,7 +201,7 @@ class CommonMap(Recalibrator):
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:
         self._scores = scores
-        self._stream = self._fitted_law = None
+        self._accumulator = self._fitted_law = None
         return self
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
@@ -242,11 +244,6 @@ class CommonMap(Recalibrator):
             )
         return self._unfitted_copy()._learn(combine(self.scores_, other.scores_))
 
-    def _pool(self, other: Self) -> Self:
-        """Merge as ``partial_fit`` would have: within its limit, so that states stay small."""
-        merged = self.merge(other)
-        return merged._learn(State.of(merged.scores_).scores())
-
     def compress(self, max_knots: int) -> Self:
         """Return a map fitted on at most `max_knots` of the scores.
 
@@ -284,33 +281,10 @@ class CommonMap(Recalibrator):
         return self.scores_.error
 
     def _is_fitted(self) -> bool:
-        return self._scores is not None or self._stream is not None
+        return self._scores is not None or self._accumulator is not None
 
     def _state(self) -> dict[str, Any]:
-        from trueline.recalibration._persistence import scores_to_json
-
         return {"scores": scores_to_json(self.scores_)}
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        from trueline.recalibration._persistence import scores_from_json
-
         self._learn(scores_from_json(state["scores"]))
-
-
-def warn_if_weak(scores: Scores, rows: int, stacklevel: int = 4) -> None:
-    """Warn of ties and small weights, which make a map weaker than its number of rows suggests."""
-    distinct = len(scores.values)
-    if rows > 2 and distinct < 0.5 * rows:
-        warnings.warn(
-            f"{rows} rows have only {distinct} distinct scores: more than half are tied, so the "
-            f"recalibrated forecasts have atoms and no honest density.",
-            CalibrationWarning,
-            stacklevel=stacklevel,
-        )
-    if rows > 1 and scores.total <= 1.0 + 1e-9:
-        warnings.warn(
-            f"sample_weight sums to {scores.total:.4g} over {rows} rows. A weight of k counts as "
-            f"k rows, so these are worth one row: scale them to sum to {rows}.",
-            CalibrationWarning,
-            stacklevel=stacklevel,
-        )

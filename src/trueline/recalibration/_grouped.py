@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._validation import UnknownGroupsWarning, check_max_knots
 from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Key, Recalibrator
-from trueline.recalibration._common import CommonMap, warn_if_weak
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._accumulator import ScoreAccumulator, rows_by_group
+from trueline.recalibration._common import CommonMap
+from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
 from trueline.recalibration._inner import inner_map
 from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Exact, Scores, combine, combine_all
-from trueline.recalibration._state import State
+from trueline.recalibration._scores import Exact, Key, Scores, combine
 
 # Points that stand for the pooled scores where a group borrows from them.
 _BORROWED = 256
@@ -69,7 +70,7 @@ class Grouped(Recalibrator):
 
     _pooled: Scores | None = None
     _parts: dict[Key, Scores]
-    _streams: dict[Key, State] | None = None
+    _accumulator: ScoreAccumulator | None = None
     _laws: dict[Key | None, ScoreLaw]
 
     def __init__(self, recalibrator: Recalibrator | None = None, shrinkage: float = 20.0) -> None:
@@ -151,10 +152,15 @@ class Grouped(Recalibrator):
         return self._fit_rows(ScoreRows.of_scores(scores, upper, sample_weight, kind), groups)
 
     def _fit_rows(self, rows: ScoreRows, groups: ArrayLike | None) -> Self:
-        rows, places = _split(rows, groups)
-        by_group: dict[Key, Scores] = {k: rows.take(place).sort() for k, place in places.items()}
+        keys, codes = _group_index(groups, len(rows))
+        if rows.weights is not None:
+            codes = codes[rows.weights > 0]
+        rows = rows.weighted()
+        by_group: dict[Key, Scores] = {}
+        for key, part in rows_by_group(rows, codes, keys):
+            by_group[key] = part.sort()
         pooled = rows.sort()
-        warn_if_weak(pooled, len(rows))
+        pooled.warn_if_weak(len(rows))
         return self._learn(pooled, by_group)
 
     def partial_fit(
@@ -194,37 +200,35 @@ class Grouped(Recalibrator):
         self._check_params()
         if self._is_fitted():
             self.check_kind(dist)
-        rows, places = _split(ScoreRows.of_outcomes(y, dist, sample_weight), groups)
-        if self._streams is None:
-            known = self._group_scores if self._is_fitted() else {}
-            self._streams = {key: State.of(scores) for key, scores in known.items()}
-        for key, place in places.items():
-            self._streams.setdefault(key, State(rows.kind)).add(rows.take(place))
-        self._pooled = None
+        rows = ScoreRows.of_outcomes(y, dist, sample_weight)
+        keys, codes = _group_index(groups, len(rows))
+        accumulator = self._accumulator
+        if accumulator is None:
+            accumulator = ScoreAccumulator(rows.kind)
+            if self._is_fitted():
+                accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
+        accumulator.add(rows, codes, keys)
+        self._accumulator, self._pooled = accumulator, None
         return self
 
     def _learn(self, pooled: Scores, by_group: dict[Key, Scores]) -> Self:
         self._pooled = pooled
         self._parts = by_group
-        self._streams = None
+        self._accumulator = None
         self._laws = {}
         return self
 
     @property
     def score_kind_(self) -> str:
         """The ``score_kind`` of the forecasts that the maps were fitted on."""
-        if self._streams is None:
-            return self.scores_.kind
-        return next(iter(self._streams.values())).kind
+        return (self._accumulator or self.scores_).kind
 
     def _catch_up(self) -> None:
         """Sort what came in parts."""
         if self._pooled is None:
-            if self._streams is None:
+            if self._accumulator is None:
                 raise self._not_fitted()
-            keys = sorted(self._streams, key=_in_order)
-            self._parts = {key: self._streams[key].scores() for key in keys}
-            self._pooled = combine_all(list(self._parts.values()))
+            self._parts, self._pooled = self._accumulator.group_scores(), self._accumulator.scores()
             self._laws = {}
 
     @property
@@ -361,11 +365,6 @@ class Grouped(Recalibrator):
         }
         return self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
 
-    def _pool(self, other: Self) -> Self:
-        merged = self.merge(other)
-        parts = {key: State.of(scores).scores() for key, scores in merged._group_scores.items()}
-        return merged._learn(combine_all(list(parts.values())), parts)
-
     def compress(self, max_knots: int) -> Self:
         """Return a map whose pooled and group scores are at most `max_knots` each.
 
@@ -393,35 +392,17 @@ class Grouped(Recalibrator):
         return max(s.error for s in [self.scores_, *self._group_scores.values()])
 
     def _is_fitted(self) -> bool:
-        return self._pooled is not None or self._streams is not None
+        return self._pooled is not None or self._accumulator is not None
 
     def _state(self) -> dict[str, Any]:
-        from trueline.recalibration._persistence import scores_to_json
-
         return {
             "scores": scores_to_json(self.scores_),
             "groups": [[key, scores_to_json(s)] for key, s in self._group_scores.items()],
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        from trueline.recalibration._persistence import groups_from_json, scores_from_json
-
         scores = scores_from_json(state["scores"])
         self._learn(scores, groups_from_json(state["groups"], scores.kind))
-
-
-def _split(
-    rows: ScoreRows, groups: ArrayLike | None
-) -> tuple[ScoreRows, dict[Key, NDArray[np.intp]]]:
-    """Return the rows that have weight, and the places of the rows of each group in them."""
-    keys, index = _group_index(groups, len(rows))
-    if rows.weights is not None:
-        # A group whose rows all have weight 0 is left out.
-        kept, index = np.unique(index[rows.weights > 0], return_inverse=True)
-        keys = [keys[i] for i in kept]
-    order = np.argsort(index, kind="stable")
-    stops = np.cumsum(np.bincount(index, minlength=len(keys)))
-    return rows.weighted(), dict(zip(keys, np.split(order, stops[:-1]), strict=True))
 
 
 def _in_order(key: Key) -> tuple[bool, Key]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
 
-from trueline._validation import FloatArray
+from trueline._validation import CalibrationWarning, FloatArray
+
+#: The name of a group.
+Key = str | int | float | bool
 
 #: Kinds of scores, with the forecasts that have them.
 KINDS = {
@@ -94,6 +98,24 @@ class Scores(ABC):
         """Mean excess below a low and above a high threshold: the scales of the tails."""
         x, w = self.points()
         return _mean_excess(-x[::-1], w[::-1], self.kind), _mean_excess(x, w, self.kind)
+
+    def warn_if_weak(self, rows: int, stacklevel: int = 4) -> None:
+        """Warn of ties and small weights, which make a map weaker than its rows suggest."""
+        distinct = len(self.values)
+        if rows > 2 and distinct < 0.5 * rows:
+            warnings.warn(
+                f"{rows} rows have only {distinct} distinct scores: more than half are tied, so "
+                f"the recalibrated forecasts have atoms and no honest density.",
+                CalibrationWarning,
+                stacklevel=stacklevel,
+            )
+        if rows > 1 and self.total <= 1.0 + 1e-9:
+            warnings.warn(
+                f"sample_weight sums to {self.total:.4g} over {rows} rows. A weight of k counts as "
+                f"k rows, so these are worth one row: scale them to sum to {rows}.",
+                CalibrationWarning,
+                stacklevel=stacklevel,
+            )
 
     def compress(self, max_knots: int) -> Scores:
         """Keep at most `max_knots` values, evenly spaced in rank, and say what it cost."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trueline.recalibration._persistence import (
-    _expect,
-    _numbers,
+from trueline.recalibration._document import (
     check_kind_of_score,
+    expect,
+    numbers,
     scores_from_json,
     scores_to_json,
 )
@@ -41,23 +41,23 @@ def online_to_json(online: Online) -> dict[str, Any]:
 def online_from_json(online: Online, state: dict[str, Any]) -> None:
     """Check a state wholly, then take it."""
     memory = state["memory"]
-    _expect(isinstance(memory, dict), "the memory is not an object")
+    expect(isinstance(memory, dict), "the memory is not an object")
     kind = check_kind_of_score(memory.get("kind"))
     online._begin(kind)
     _restore_memory(online._memory, memory)
     seen = online._memory.seen
     levels = state["levels"]
-    _expect((levels is None) == (online.coverage is None), "levels and coverage do not agree")
+    expect((levels is None) == (online.coverage is None), "levels and coverage do not agree")
     if levels is not None:
-        low, high = _numbers(levels, "levels", 2).tolist()
+        low, high = numbers(levels, "levels", 2).tolist()
         most = 1.0 + online.rate * MOST_DOUBLINGS
-        _expect(max(abs(low), abs(high)) <= most, "a level is out of reach")
+        expect(max(abs(low), abs(high)) <= most, "a level is out of reach")
         online._levels = low, high
     made = state["map"]
     if made is not None:
-        _expect(levels is not None, "there is a map without levels")
+        expect(levels is not None, "there is a map without levels")
         online._map = scores_from_json(made)
-        _expect(online._map.kind == kind, "the kind of score differs between map and memory")
+        expect(online._map.kind == kind, "the kind of score differs between map and memory")
     online._map_seen = _count(state["map_rows"], "map_rows", seen)
     _restore_alarm(online._alarm, state["alarm"], online._memory)
 
@@ -76,23 +76,23 @@ def _memory_to_json(memory: Memory) -> dict[str, Any]:
 def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
     seen = _count(data.get("seen"), "rows seen", _MOST_ROWS, least=1)
     if isinstance(memory, Recent):
-        _expect(set(data) == {"kind", "seen", "values", "weights"}, "the memory is not as expected")
-        values = _numbers(data["values"], "values")
-        _expect(len(values) == min(seen, memory.span), "the memory does not hold its rows")
+        expect(set(data) == {"kind", "seen", "values", "weights"}, "the memory is not as expected")
+        values = numbers(data["values"], "values")
+        expect(len(values) == min(seen, memory.span), "the memory does not hold its rows")
         w = np.ones(len(values))
         if data["weights"] is not None:
-            w = _numbers(data["weights"], "weights", len(values))
-            _expect(bool((w > 0).all()), "a weight is not above 0")
+            w = numbers(data["weights"], "weights", len(values))
+            expect(bool((w > 0).all()), "a weight is not above 0")
             with np.errstate(over="ignore"):
-                _expect(bool(np.isfinite(w.sum())), "the weights overflow")
+                expect(bool(np.isfinite(w.sum())), "the weights overflow")
         memory.restore(seen, values, w)
     elif isinstance(memory, Everything):
         names = {"kind", "seen", "scores", "total", "squares"}
-        _expect(set(data) == names, "the memory is not as expected")
+        expect(set(data) == names, "the memory is not as expected")
         scores = scores_from_json(data["scores"])
-        _expect(scores.kind == memory.kind, "the kind of score differs within the memory")
-        total, squares = _numbers([data["total"], data["squares"]], "total and squares").tolist()
-        _expect(total > 0 and squares >= 0, "the weights of the memory are not above 0")
+        expect(scores.kind == memory.kind, "the kind of score differs within the memory")
+        total, squares = numbers([data["total"], data["squares"]], "total and squares").tolist()
+        expect(total > 0 and squares >= 0, "the weights of the memory are not above 0")
         memory.restore(seen, State.of(scores), total, squares)
 
 
@@ -107,28 +107,28 @@ def _alarm_to_json(alarm: Alarm) -> dict[str, Any]:
 
 def _restore_alarm(alarm: Alarm, data: Any, memory: Memory) -> None:
     fault = "the alarm is not as expected"
-    _expect(isinstance(data, dict) and set(data) == {"drift", "reference", "block"}, fault)
+    expect(isinstance(data, dict) and set(data) == {"drift", "reference", "block"}, fault)
     drift = _drift_from_json(data["drift"], memory.seen)
     s, w = np.empty(0), None
     if data["reference"] is not None:
         alarm.reference = _reference_from_json(data["reference"], memory)
     block = data["block"]
     if block is not None:
-        _expect(alarm.reference is not None, "a block has begun without a reference")
-        _expect(isinstance(block, list) and len(block) == 2, "a block is not scores and weights")
-        s = _numbers(block[0], "scores of a block")
-        _expect(len(s) < min(alarm.rows, memory.seen), "a block is too long")
-        w = None if block[1] is None else _numbers(block[1], "weights of a block", len(s))
-        _expect(w is None or bool((w > 0).all()), "a weight of a block is not above 0")
+        expect(alarm.reference is not None, "a block has begun without a reference")
+        expect(isinstance(block, list) and len(block) == 2, "a block is not scores and weights")
+        s = numbers(block[0], "scores of a block")
+        expect(len(s) < min(alarm.rows, memory.seen), "a block is too long")
+        w = None if block[1] is None else numbers(block[1], "weights of a block", len(s))
+        expect(w is None or bool((w > 0).all()), "a weight of a block is not above 0")
     alarm.restore(s, w, drift)
 
 
 def _drift_from_json(data: Any, seen: int) -> Drift:
     fault = "drift is not as expected"
-    _expect(isinstance(data, dict) and set(data) == {f.name for f in fields(Drift)}, fault)
-    _expect(type(data["alarm"]) is bool, fault)
-    shares = _numbers([data["p_value"], data["statistic"]], "p_value and statistic")
-    _expect(bool(((shares >= 0) & (shares <= 1)).all()), "a share in drift is not within 0 and 1")
+    expect(isinstance(data, dict) and set(data) == {f.name for f in fields(Drift)}, fault)
+    expect(type(data["alarm"]) is bool, fault)
+    shares = numbers([data["p_value"], data["statistic"]], "p_value and statistic")
+    expect(bool(((shares >= 0) & (shares <= 1)).all()), "a share in drift is not within 0 and 1")
     blocks = _count(data["blocks"], "blocks", seen)
     alarms = _count(data["alarms"], "alarms", blocks)
     return Drift(data["alarm"], float(shares[0]), float(shares[1]), blocks, alarms)
@@ -136,19 +136,19 @@ def _drift_from_json(data: Any, seen: int) -> Drift:
 
 def _reference_from_json(data: Any, memory: Memory) -> Reference:
     fault = "the reference of the alarm is not as expected"
-    _expect(isinstance(data, dict) and set(data) == {f.name for f in fields(Reference)}, fault)
-    _expect(type(data["rounded"]) is bool, fault)
-    _expect(data["grows"] is isinstance(memory, Everything), fault)
-    edges = _numbers(data["edges"], "edges")
-    _expect(len(edges) < CELLS and bool((np.diff(edges) > 0).all()), "edges do not increase")
-    reached = _numbers(data["reached"], "reached", len(edges) + 1)
-    squares = float(_numbers([data["squares"]], "squares")[0])
+    expect(isinstance(data, dict) and set(data) == {f.name for f in fields(Reference)}, fault)
+    expect(type(data["rounded"]) is bool, fault)
+    expect(data["grows"] is isinstance(memory, Everything), fault)
+    edges = numbers(data["edges"], "edges")
+    expect(len(edges) < CELLS and bool((np.diff(edges) > 0).all()), "edges do not increase")
+    reached = numbers(data["reached"], "reached", len(edges) + 1)
+    squares = float(numbers([data["squares"]], "squares")[0])
     rises = reached[0] > 0 and squares > 0 and bool((np.diff(reached) >= 0).all())
-    _expect(bool(rises), "the weights of the reference do not add up")
+    expect(bool(rises), "the weights of the reference do not add up")
     taken = _count(data["taken"], "taken", memory.seen, least=1)
     return Reference(edges, reached, squares, taken, data["rounded"], data["grows"])
 
 
 def _count(value: Any, name: str, most: int, least: int = 0) -> int:
-    _expect(type(value) is int and least <= value <= most, f"{name} is no number of rows")
+    expect(type(value) is int and least <= value <= most, f"{name} is no number of rows")
     return int(value)

@@ -18,8 +18,6 @@ from trueline.recalibration._state import State
 HALF_LIVES = 20
 # Rows that may wait to be sorted in, however short the memory.
 _WAITING = 1024
-# Rows that may wait where all are remembered: 8 MiB.
-_LONGEST = 1 << 20
 # A memory without end is a new one when it has grown so many times.
 _GROWN = 16
 
@@ -171,20 +169,13 @@ def _merged(
 
 
 class Everything(Memory):
-    """All rows, in the bounded memory of a `State`.
-
-    Rows wait in a long buffer, because to sort many at once costs less than to merge what was
-    sorted in parts.
-    """
+    """All rows, in the bounded memory of a `State`."""
 
     def __init__(self, state: State) -> None:
         self.kind = state.kind
         self.seen = 0
         self.total = self.squares = 0.0
         self._state = state
-        self._buffer = np.empty(_WAITING)
-        self._weights: FloatArray | None = None
-        self._held = 0
 
     @property
     def rows(self) -> int:
@@ -195,37 +186,12 @@ class Everything(Memory):
         return math.inf
 
     def add(self, s: FloatArray, w: FloatArray | None) -> None:
-        n = len(s)
-        self.seen += n
-        self.total += float(n if w is None else w.sum())
-        self.squares += float(n if w is None else w @ w)
-        stop = self._held + n
-        if stop > _LONGEST:
-            self._flush()
-            self._state.add(ScoreRows.points(self.kind, s, w))
-            return
-        if stop > self._buffer.size:
-            self._grow(min(4 * stop, _LONGEST))
-        if w is not None and self._weights is None:
-            self._weights = np.ones(self._buffer.size)
-        self._buffer[self._held : stop] = s
-        if self._weights is not None:
-            self._weights[self._held : stop] = 1.0 if w is None else w
-        self._held = stop
-
-    def _grow(self, size: int) -> None:
-        self._buffer = np.concatenate([self._buffer, np.empty(size - self._buffer.size)])
-        if self._weights is not None:
-            self._weights = np.concatenate([self._weights, np.empty(size - self._weights.size)])
-
-    def _flush(self) -> None:
-        if self._held:
-            w = None if self._weights is None else self._weights[: self._held]
-            self._state.add(ScoreRows.points(self.kind, self._buffer[: self._held], w))
-        self._held, self._weights = 0, None
+        self.seen += len(s)
+        self.total += float(len(s) if w is None else w.sum())
+        self.squares += float(len(s) if w is None else w @ w)
+        self._state.add(ScoreRows.points(self.kind, s, w))
 
     def scores(self) -> Scores:
-        self._flush()
         return self._state.scores()
 
     def restore(self, seen: int, state: State, total: float, squares: float) -> None:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Key, Recalibrator
-from trueline.recalibration._common import CommonMap, warn_if_weak
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._common import CommonMap
 from trueline.recalibration._inner import inner_map
 from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Scores
+from trueline.recalibration._scores import Key, Scores
 from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
 from trueline.streams._levels import Reach, follow
@@ -215,7 +215,7 @@ class Online(Recalibrator):
         rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
         self._begin(dist.score_kind)
         self._learn_rows(rows)
-        warn_if_weak(self.scores_, min(len(rows), self._memory.rows), stacklevel=3)
+        self.scores_.warn_if_weak(min(len(rows), self._memory.rows), stacklevel=3)
         return self
 
     def update(

@@ -1,0 +1,261 @@
+"""What ``partial_fit``, files, clusters and batches add up: the scores of any number of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueline.recalibration._abstract import Recalibrator
+from trueline.recalibration._binary import decode, encode
+from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Key, Scores, combine_all
+from trueline.recalibration._state import State
+
+# Knots that the groups of a compressed map share, and the fewest that each of them has.
+_KNOTS = 1 << 20
+_FEWEST_KNOTS = 256
+# With fewer knots the map of a group would be off by more than its rows leave open.
+_FEWEST_IN_MAP = 500
+
+
+class ScoreAccumulator:
+    """Scores of any number of rows, of all rows together or by group, in bounded memory.
+
+    Scores are exact up to 2^20 distinct values, per group if there are groups; beyond, they are
+    rounded by a share of at most 2^-17 of themselves. The result does not depend on the order of
+    rows or on how they are split and merged, except for the rounding of sums of weights.
+
+    Parameters
+    ----------
+    kind : str
+        The ``score_kind`` of the forecasts that the scores come from.
+    max_values : int, optional
+        Number of values that the groups may hold together. Beyond, groups are compressed, and
+        the ``compression_error_`` of the map bounds the change; the scores of all rows are then
+        kept apart from those of the groups. By default groups are never compressed.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows with a weight above 0.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.recalibration import ScoreAccumulator, ScoreRows
+    >>> parts = []
+    >>> for scores in ([1.0, -1.0], [5.0]):
+    ...     part = ScoreAccumulator("residual")
+    ...     part.add(ScoreRows.of_scores(scores, kind="residual"))
+    ...     parts.append(part)
+    >>> parts[0].merge(parts[1]).finish(tl.Isotonic()).scores_.values
+    array([-1.,  1.,  5.])
+    """
+
+    def __init__(self, kind: str, max_values: int | None = None) -> None:
+        self.kind = kind
+        self.n = 0
+        self._max_values = max_values
+        self._all: State | None = None
+        self._groups: dict[Key, State] = {}
+        # Parts of groups that were compressed, with the number of times they were joined.
+        self._compressed: list[tuple[int, dict[Key, Scores]]] = []
+
+    @classmethod
+    def of(cls, scores: Scores, by_group: dict[Key, Scores]) -> Self:
+        """Return an accumulator that holds the scores of a fitted map."""
+        made = cls(scores.kind)
+        made.n = max(round(scores.total), 1)
+        made._groups = {key: State.of(part) for key, part in by_group.items()}
+        if not by_group:
+            made._all = State.of(scores)
+        return made
+
+    def add(
+        self,
+        rows: ScoreRows,
+        codes: NDArray[np.integer[Any]] | None = None,
+        names: Sequence[Key] = (),
+    ) -> None:
+        """Add rows; if something is wrong with them, nothing changes.
+
+        Parameters
+        ----------
+        rows : ScoreRows
+        codes : (n,) array of int, optional
+            The group of each row, as its place in `names`.
+        names : sequence
+            Names of the groups.
+        """
+        if codes is not None and rows.weights is not None:
+            codes = codes[rows.weights > 0]
+        rows = rows.weighted()
+        self.n += len(rows)
+        if not len(rows):
+            return
+        if codes is not None:
+            for name, part in rows_by_group(rows, codes, names):
+                if name not in self._groups:
+                    self._groups[name] = State(self.kind)
+                self._groups[name].add(part)
+            self._compress_if_many()
+        if codes is None or self._max_values is not None:
+            if self._all is None:
+                self._all = State(self.kind)
+            self._all.add(rows)
+
+    def merge(self, other: ScoreAccumulator) -> Self:
+        """Return the scores of both; neither changes."""
+        merged = copy(self)
+        merged.n = self.n + other.n
+        merged._all = _merged(self._all, other._all)
+        keys = dict.fromkeys([*self._groups, *other._groups])
+        states = {key: _merged(self._groups.get(key), other._groups.get(key)) for key in keys}
+        merged._groups = {key: state for key, state in states.items() if state is not None}
+        merged._compressed = self._compressed.copy()
+        for joins, part in other._compressed:
+            merged._push(joins, part)
+        merged._compress_if_many()
+        return merged
+
+    @property
+    def names(self) -> list[Key]:
+        """The groups seen, numbers before strings."""
+        found = {*self._groups, *(key for _, part in self._compressed for key in part)}
+        return sorted(found, key=lambda key: (isinstance(key, str), key))
+
+    def scores(self) -> Scores:
+        """Return the sorted scores of all rows; there must be at least one row."""
+        if self._all is not None:
+            return self._all.scores()
+        return combine_all(list(self.group_scores().values()))
+
+    def group_scores(self) -> dict[Key, Scores]:
+        """Return the sorted scores of each group."""
+        parts = [part for _, part in self._compressed]
+        found = _union([*parts, {key: state.scores() for key, state in self._groups.items()}])
+        return {key: found[key] for key in self.names}
+
+    def finish(
+        self, recalibrator: Recalibrator, max_knots: int | None = None, *, warn: bool = False
+    ) -> Recalibrator:
+        """Return the map of all rows; there must be at least one row.
+
+        Parameters
+        ----------
+        recalibrator : Recalibrator
+            A recalibrator that ``learns_from_scores``. It is not changed.
+        max_knots : int, optional
+            Number of scores to keep; each group keeps as many, but all groups together no more
+            than 2^20, or 500 each if that is more. By default all are kept.
+        warn : bool, default False
+            Whether to warn of ties and small weights, as ``fit`` does.
+        """
+        made = recalibrator._unfitted_copy()
+        made._check_params()
+        pooled, by_group = self.scores(), self.group_scores()
+        if not np.isfinite(pooled.total):
+            raise ValueError(
+                "sample_weight sums to more than float64 can hold; expected a finite sum. "
+                "Divide the weights by their mean."
+            )
+        if warn and not pooled.rounded:  # rounding ties scores that differ
+            pooled.warn_if_weak(self.n)
+        if max_knots is not None:
+            pooled = pooled.compress(max_knots)
+            if by_group:
+                share = _share([len(part.values) for part in by_group.values()], _KNOTS)
+                share = min(max(share, _FEWEST_IN_MAP), max_knots)
+                by_group = {key: part.compress(share) for key, part in by_group.items()}
+        return made._learn(pooled, by_group)
+
+    def to_bytes(self) -> bytes:
+        """Return what `from_bytes` reads; an accumulator without rows gives no bytes."""
+        if not self.n:
+            return b""
+        document: dict[str, Any] = {"kind": self.kind, "n": self.n, "scores": None, "groups": None}
+        if self._all is not None:
+            document["scores"] = scores_to_json(self._all.scores())
+        if self._groups or self._compressed:
+            document["groups"] = [[k, scores_to_json(s)] for k, s in self.group_scores().items()]
+        return encode(document)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, max_bytes: int) -> Self:
+        """Return the accumulator that `to_bytes` wrote, if its arrays fit in `max_bytes`."""
+        document = decode(data, json.loads, _expect, max_bytes)
+        made = cls(document["kind"])
+        made.n = document["n"]
+        if document["scores"] is not None:
+            made._all = State.of(scores_from_json(document["scores"]))
+        if document["groups"] is not None:
+            groups = groups_from_json(document["groups"], made.kind)
+            made._groups = {key: State.of(part) for key, part in groups.items()}
+        return made
+
+    def _compress_if_many(self) -> None:
+        most = self._max_values
+        if most is None or sum(map(len, self._groups.values())) <= most:
+            return
+        found = {key: state.scores() for key, state in self._groups.items()}
+        if sum(len(scores.values) for scores in found.values()) > most:  # ties count once
+            self._push(1, found)
+            self._groups = {}
+
+    def _push(self, joins: int, part: dict[Key, Scores]) -> None:
+        """Add a compressed part; parts of equal size are joined, so that each is joined rarely."""
+        part = _fewer_knots(part)
+        while self._compressed and self._compressed[-1][0] <= joins:
+            more, before = self._compressed.pop()
+            part, joins = _fewer_knots(_union([before, part])), joins + more
+        self._compressed.append((joins, part))
+
+
+def rows_by_group(
+    rows: ScoreRows, codes: NDArray[np.integer[Any]], names: Sequence[Key]
+) -> Iterator[tuple[Key, ScoreRows]]:
+    """Yield each group that has rows, in the order of `names`, and its rows in their order."""
+    # Integers of 16 bits are sorted by their digits, which is faster.
+    small = codes.astype(np.uint16) if len(names) <= 1 << 16 else codes
+    rows = rows.take(np.argsort(small, kind="stable"))
+    stops = np.cumsum(np.bincount(codes, minlength=len(names))).tolist()
+    for name, start, stop in zip(names, [0, *stops], stops, strict=False):
+        if stop > start:
+            yield name, rows.take(slice(start, stop))
+
+
+def _merged(first: State | None, second: State | None) -> State | None:
+    if first is None:
+        return second
+    return first if second is None else first.merge(second)
+
+
+def _share(sizes: Sequence[int], whole: int) -> int:
+    """Return the share of each in the whole, where the small leave what they do not need."""
+    wanted = np.sort(sizes)
+    left = whole - np.cumsum(wanted) + wanted  # once all that are smaller have theirs
+    share = left // np.arange(len(sizes), 0, -1)
+    short = np.flatnonzero(wanted > share)
+    return int(share[short[0]] if short.size else wanted[-1])
+
+
+def _fewer_knots(part: dict[Key, Scores]) -> dict[Key, Scores]:
+    knots = max(_KNOTS // len(part), _FEWEST_KNOTS)
+    return {key: scores.compress(knots) for key, scores in part.items()}
+
+
+def _union(parts: Sequence[dict[Key, Scores]]) -> dict[Key, Scores]:
+    """Return the scores of all parts together, by group."""
+    keys = dict.fromkeys(key for part in parts for key in part)
+    return {key: combine_all([part[key] for part in parts if key in part]) for key in keys}
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(f"the scores are not those that a worker sent: {otherwise}.")
