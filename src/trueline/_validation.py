@@ -182,7 +182,7 @@ def vector(x: ArrayLike, name: str, *, finite: bool = True) -> FloatArray:
     a = np.atleast_1d(as_float(x, name))
     if a.ndim != 1:
         raise ValueError(
-            f"{name} has shape {a.shape}; expected one number a row, shape (n,). "
+            f"{name} has shape {a.shape}; expected one number per row, shape (n,). "
             f"Use {name}.ravel() if that is what it holds."
         )
     if a.size == 0:

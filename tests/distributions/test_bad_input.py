@@ -63,7 +63,7 @@ CASES = [
         lambda: tl.Normal(np.zeros((2, 2, 2)), 1.0),
         ValueError,
         (
-            "loc has shape (2, 2, 2); expected one number a row, shape (n,). Use loc.ravel() "
+            "loc has shape (2, 2, 2); expected one number per row, shape (n,). Use loc.ravel() "
             "if that is what it holds."
         ),
     ),
@@ -141,7 +141,7 @@ CASES = [
         lambda: tl.Point(np.zeros((2, 1))),
         ValueError,
         (
-            "loc has shape (2, 1); expected one number a row, shape (n,). Use loc.ravel() if "
+            "loc has shape (2, 1); expected one number per row, shape (n,). Use loc.ravel() if "
             "that is what it holds."
         ),
     ),

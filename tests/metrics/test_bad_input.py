@@ -196,7 +196,7 @@ def test_pinball_level():
 BAD_LEVEL_WEIGHTS = [
     (
         "count",
-        'weights is \'count\'; expected "uniform", "counts" or an array with one weight a level.',
+        'weights is \'count\'; expected "uniform", "counts" or an array with one weight per level.',
     ),
     ([1.0, 2.0], "weights has 2 rows but levels has 11; expected the same number."),
     ([-1.0, *[1.0] * 10], "weights holds -1.0; expected weights of 0 or more."),

@@ -150,7 +150,7 @@ def test_the_result_is_frozen_and_owns_its_edges():
             [-1, 1],
             [0.1, 0.2],
             {},
-            "y holds -1; expected outcomes of 0 and 1, or booleans. Of class",
+            "y holds -1; expected outcomes of 0 and 1, or booleans. Turn class",
         ),
         ([0, 0.5], [0.1, 0.2], {}, "y holds 0.5; expected outcomes of 0 and 1"),
         ([0, np.nan], [0.1, 0.2], {}, r"y\[1\] is nan; expected finite numbers"),

@@ -1,4 +1,4 @@
-"""Diagnostics: whether forecasts are calibrated, how sharp they are, and how good all in all."""
+"""Diagnostics of forecasts: calibration, sharpness, scores, and a verdict."""
 
 from trueline.metrics._accumulator import (
     EvaluationAccumulator,

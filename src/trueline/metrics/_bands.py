@@ -17,12 +17,12 @@ from scipy.special import bdtr, bdtrc, bdtrik, gammaln, xlogy
 
 from trueline._validation import FloatArray
 
-# Beyond this many rows their local level is used: it has settled at that of the Brownian
-# bridge, while the cost of the recursion grows as n.
+# Beyond this number of rows the local level has settled at that of the Brownian bridge, while the
+# cost of the recursion grows as n.
 EXACT_UP_TO = 5_000
-# Steps of the count that are less likely than this are left out of the recursion.
+# Less likely steps of the count are left out of the recursion.
 _NEGLIGIBLE = 1e-20
-# Mirrored counts have the same tail but for rounding; they are in or out together.
+# Mirrored counts have the same tail up to rounding, and must be in or out together.
 _UP = 1.0 + 1e-9
 
 Count = int | NDArray[np.int64]
@@ -31,17 +31,26 @@ Count = int | NDArray[np.int64]
 def consistency_band(
     n: int, levels: FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper ends at each level, as shares of n."""
+    """Return lower and upper ends at each level, as shares of n."""
     lower, upper = _counts(n, levels.tobytes(), confidence)
-    # With few rows no count may be near n p. The band is drawn on to the diagonal all the same,
-    # which lets no further count in.
+    # With few rows no count may be near n p. Extending the band to the diagonal lets no further
+    # count in.
     return np.minimum(lower / n, levels), np.maximum(upper / n, levels)
+
+
+def inside_band(
+    values: FloatArray, lower: FloatArray, upper: FloatArray, n_effective: float
+) -> bool:
+    """Whether all values lie inside a band."""
+    # Weighted shares carry a rounding error, which is far smaller than a row.
+    slack = 1e-9 / n_effective
+    return bool(((values >= lower - slack) & (values <= upper + slack)).all())
 
 
 @lru_cache(maxsize=256)
 def _counts(n: int, levels: bytes, confidence: float) -> tuple[FloatArray, FloatArray]:
     p = np.frombuffer(levels)
-    # Levels 0 and 1 leave nothing to chance.
+    # At levels 0 and 1 the counts are certain.
     lower, upper = n * p, n * p
     open_ = (p > 0) & (p < 1)
     if open_.any():
@@ -51,17 +60,17 @@ def _counts(n: int, levels: bytes, confidence: float) -> tuple[FloatArray, Float
 
 
 def local_level(n: int, levels: FloatArray, confidence: float) -> float:
-    """Local level gamma with which all counts stay inside with probability `confidence`.
+    """Return the largest local level with which all counts stay inside with this confidence.
 
-    Exact, and the largest there is, up to `EXACT_UP_TO` rows.
+    It is exact up to `EXACT_UP_TO` rows.
     """
     rows = min(n, EXACT_UP_TO)
     chain = _Chain(rows, levels, (1.0 - confidence) / levels.size)
     gamma = chain.largest_level(confidence)
     if n <= EXACT_UP_TO:
         return gamma
-    # Counts are coarse, so the intervals leave out a little less than gamma. What they do leave
-    # out is the level that a fine count needs.
+    # Counts are coarse, so the intervals leave out a little less than gamma. A fine count needs
+    # the level that they do leave out.
     lower, upper = central_counts(rows, levels, gamma)
     below = np.where(lower > 0, bdtr(np.maximum(lower - 1, 0), rows, levels), 0.0)
     left_out = float(np.mean(below + bdtrc(upper, rows, levels)))
@@ -86,7 +95,7 @@ def _lower_count(n: Count, p: FloatArray, tail: float) -> FloatArray:
 
 
 class _Step(NamedTuple):
-    """One level: its counts, their two-sided tails, and the law of the step that leads there."""
+    """One level: its counts, their two-sided tails, and the law of the step to it."""
 
     first: int
     tails: FloatArray
@@ -105,7 +114,7 @@ class _Chain:
     n : int
     levels : (m,) array, strictly increasing, in (0, 1)
     gamma : float
-        The smallest local level that will be asked for.
+        Smallest local level that will be used.
     """
 
     def __init__(self, n: int, levels: FloatArray, gamma: float) -> None:

@@ -23,18 +23,17 @@ class BrierDecomposition:
     refinement : float
         Mean of o (1 - o), with o the observed share of the row's bin.
     within : float
-        What the bins hide: the mean variance of p within a bin, less twice its covariance with y.
-        It may be negative.
+        Mean variance of p within a bin, less twice its covariance with y. It may be negative.
     calibration_floor : float
-        Expected `calibration` of forecasts that are true, by chance alone.
+        Expected `calibration` of true forecasts, by chance alone.
     sharpness : float
-        Mean of var f = p (1 - p), which is what the Brier score of a true forecast is on average.
+        Mean of var f = p (1 - p), the expected Brier score of a true forecast.
     edges : ndarray, (m + 1,)
-        Ends of the bins: the first holds both its ends, every other its upper one.
+        Ends of the bins. The first bin includes both its ends, the others their upper one.
     predicted, observed : ndarray, (m,)
-        Mean forecast and observed share in each bin, the calibration curve; NaN in an empty bin.
+        Mean forecast and observed share in each bin (the calibration curve); NaN in empty bins.
     counts : ndarray, (m,)
-        Rows in each bin; with weights the sum of theirs.
+        Number of rows in each bin; with weights their sum.
 
     Examples
     --------
@@ -65,9 +64,9 @@ def brier_decomposition(
 ) -> BrierDecomposition:
     r"""Split the Brier score of probabilities into calibration and refinement.
 
-    This is how section 2 of the paper judges a classifier. Group the forecasts into bins, as for
-    a calibration curve. With :math:`W_j` the share of the rows in bin j, :math:`\bar p_j` their
-    mean forecast and :math:`o_j` the share of them with y = 1,
+    This is the evaluation of a classifier in section 2 of the paper. Forecasts are grouped into
+    bins, as for a calibration curve. With :math:`W_j` the share of the rows in bin j,
+    :math:`\bar p_j` their mean forecast and :math:`o_j` the share of them with y = 1,
 
     .. math::
 
@@ -78,15 +77,14 @@ def brier_decomposition(
         - 2 \operatorname{cov}_j(p, y)\bigr)}_\text{within bins}
 
     exactly. The first two are those of Murphy (1973,
-    doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2), and all there is if the forecasts of a
-    bin are equal; the third is what else the bins hide (Stephenson, Coelho and Jolliffe, 2008,
-    doi:10.1175/2007WAF2006116.1). Lower is better for the first two: calibration is 0 on the
-    diagonal, up to chance (`calibration_floor`), and refinement is 0 where the bins tell the
-    classes apart.
+    doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2); the third is 0 if the forecasts of a bin
+    are equal (Stephenson, Coelho and Jolliffe, 2008, doi:10.1175/2007WAF2006116.1). Lower is better
+    for the first two: calibration is 0 on the diagonal, up to chance (`calibration_floor`), and
+    refinement is 0 if the bins separate the classes.
 
-    Refinement looks at outcomes. The sharpness of the paper looks at forecasts alone, the mean of
-    var f = p (1 - p), and needs no bins: the Brier score is sharpness plus the mean of
-    (y - p) (1 - 2 p), which for a true forecast is 0 on average.
+    Refinement depends on outcomes. The sharpness of the paper, the mean of var f = p (1 - p),
+    depends on forecasts alone and needs no bins: the Brier score is sharpness plus the mean of
+    (y - p) (1 - 2 p), which is 0 on average for a true forecast.
 
     Parameters
     ----------
@@ -133,11 +131,11 @@ def brier_decomposition(
         return np.asarray(np.bincount(bin_of, rows, m), dtype=np.float64)
 
     mass = per_bin(w)
-    with np.errstate(invalid="ignore"):  # nothing divided by nothing, in an empty bin
+    with np.errstate(invalid="ignore"):  # 0 / 0 in an empty bin
         predicted = per_bin(w * forecasts) / mass
         observed = per_bin(w * outcomes) / mass
     share = w / w.sum()
-    # Row by row, so that empty bins need no rule of their own.
+    # Values per row make a rule for empty bins unnecessary.
     p_row, o_row = _of_row(predicted, bin_of), _of_row(observed, bin_of)
     dp, dy = forecasts - p_row, outcomes - o_row
     variance = forecasts * (1.0 - forecasts)
@@ -158,7 +156,7 @@ def brier_decomposition(
 
 
 def _of_row(values: FloatArray, bin_of: NDArray[np.intp]) -> FloatArray:
-    """The value of each row's bin; 0 where all rows of the bin have weight 0, which count not."""
+    """Return the value of each row's bin; 0 if all rows of the bin have weight 0."""
     return np.nan_to_num(values, nan=0.0)[bin_of]
 
 
@@ -169,8 +167,8 @@ def _outcomes(y: ArrayLike) -> FloatArray:
     strange = (outcomes != 0.0) & (outcomes != 1.0)
     if strange.any():
         raise ValueError(
-            f"y holds {outcomes[strange][0]:g}; expected outcomes of 0 and 1, or booleans. Of "
-            f"class labels, say which one counts as 1: y == label."
+            f"y holds {outcomes[strange][0]:g}; expected outcomes of 0 and 1, or booleans. "
+            f"Turn class labels into booleans first: y == label."
         )
     return outcomes
 
@@ -180,8 +178,8 @@ def _probabilities(p: ArrayLike) -> FloatArray:
     a = as_float(p, "p")
     if a.ndim == 2 and a.shape[1] == 2:
         raise ValueError(
-            f"p has shape {a.shape}; expected the probabilities of y = 1, shape (n,). Of what "
-            f"predict_proba returns that is the second column: p[:, 1]."
+            f"p has shape {a.shape}; expected the probabilities of y = 1, shape (n,). They "
+            f"are the second column of the result of predict_proba: p[:, 1]."
         )
     forecasts = vector(a, "p")
     strange = (forecasts < 0.0) | (forecasts > 1.0)
@@ -196,7 +194,7 @@ def _probabilities(p: ArrayLike) -> FloatArray:
 def _edges(bins: int | ArrayLike) -> FloatArray:
     """Ends of the bins."""
     if np.ndim(bins) == 0:
-        m = check_count(bins, "bins")  # type: ignore[arg-type]  # it says what it takes
+        m = check_count(bins, "bins")  # type: ignore[arg-type]
         return np.arange(m + 1) / m
     edges = vector(bins, "bins")
     if edges.size < 2 or edges[0] != 0.0 or edges[-1] != 1.0 or not (np.diff(edges) > 0.0).all():

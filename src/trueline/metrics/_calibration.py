@@ -1,4 +1,4 @@
-"""The calibration curve, its error, and the error that chance alone makes."""
+"""The calibration curve, its error, and the error of a perfect forecaster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trueline._validation import (
     vector,
 )
 from trueline.distributions import Distribution
-from trueline.metrics._bands import consistency_band
+from trueline.metrics._bands import consistency_band, inside_band
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import effective_size
 from trueline.metrics._pit import Ecdf, pit_rows
@@ -60,10 +60,7 @@ class CalibrationCurve:
     @property
     def inside(self) -> bool:
         """Whether the whole curve lies inside the band."""
-        # Weighted shares carry a rounding error, which is far smaller than a row.
-        slack = 1e-9 / self.n_effective
-        above, below = self.observed >= self.lower - slack, self.observed <= self.upper + slack
-        return bool((above & below).all())
+        return inside_band(self.observed, self.lower, self.upper, self.n_effective)
 
     @property
     def error(self) -> float:
@@ -85,27 +82,26 @@ def calibration_curve(
 ) -> CalibrationCurve:
     """Observed against predicted probabilities, Eq. 8 of the paper, with a simultaneous band.
 
-    A calibrated forecast follows the diagonal, up to chance. The band says what chance can do:
-    with probability `confidence`, or a little more, because counts are coarse, the whole curve
-    of a calibrated forecast lies inside. It joins central binomial intervals with the same
-    local level at every p_j, the largest that keeps the promise for all levels together, found
-    with the exact law of the counts (Säilynoja, Bürkner and Vehtari, 2022,
-    doi:10.1007/s11222-022-10090-6). Beyond 5,000 rows the local level of 5,000 rows is used
-    with the exact binomial intervals. The probability is then within 0.01 of the default 0.95;
-    with a lower confidence and levels near 0 or 1 the band is wider than it need be.
+    The curve of a calibrated forecast follows the diagonal, up to chance. With probability
+    `confidence`, or a little more because counts are coarse, the whole curve of a calibrated
+    forecast lies inside the band. It joins central binomial intervals with the same local level at
+    every p_j, the largest that holds for all levels together by the exact law of the counts
+    (Säilynoja, Bürkner and Vehtari, 2022, doi:10.1007/s11222-022-10090-6). Beyond 5,000 rows the
+    local level of 5,000 rows is used, and the probability is within 0.01 of the default 0.95; with
+    a lower confidence and levels near 0 or 1 the band is wider than necessary.
 
     Parameters
     ----------
     y : (n,) array-like
         Outcomes.
     dist : Distribution
-        The n forecasts. Where they have steps, as k `Samples` do, so has F(y), and the curve
-        may leave the diagonal by the height of a step.
+        The n forecasts. If they have steps, as k `Samples` do, the curve may leave the diagonal
+        by the height of a step.
     levels : (m,) array-like, optional
         Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
     sample_weight : (n,) array-like, optional
-        Weights of the rows. The band is then that of Kish's effective number of rows,
-        (sum w)^2 / sum w^2, rounded: approximate.
+        Weights of the rows. The band is then approximate, with Kish's effective number of rows,
+        (sum w)^2 / sum w^2, rounded.
     confidence : float, default 0.95
 
     Returns
@@ -165,8 +161,8 @@ def calibration_error(
 ) -> float | tuple[float, float]:
     """Weighted sum of squared distances of the curve from the diagonal, Eq. 9 of the paper.
 
-    The sum over levels of w_j (p_j - observed_j)^2; lower is better, but chance alone makes it
-    as large as `calibration_floor`.
+    It is the sum over levels of w_j (p_j - observed_j)^2. Lower is better, but chance alone makes
+    it as large as `calibration_floor`.
 
     Parameters
     ----------
@@ -177,19 +173,19 @@ def calibration_error(
     levels : (m,) array-like, optional
         Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
     weights : {"uniform", "counts"} or (m,) array-like, default "uniform"
-        Weights w_j of the levels: all 1; in proportion to the number of outcomes at or below
-        their quantile at p_j, scaled to sum to m; or as given.
+        Weights w_j of the levels: all 1, or in proportion to the number of outcomes at or below
+        their quantile at p_j with sum m, or the given ones.
     sample_weight : (n,) array-like, optional
         Weights of the rows.
     return_floor : bool, default False
-        Whether to return the floor for these rows too.
+        Whether to return the floor for these rows as well.
 
     Returns
     -------
     float
         The error.
     float
-        The floor, if asked for.
+        The floor, with ``return_floor=True``.
 
     Examples
     --------
@@ -220,20 +216,20 @@ def calibration_floor(
     """Expected calibration error of a perfect forecaster.
 
     On T test rows it is the sum over levels of w_j p_j (1 - p_j) / T, which is 1.65 / T for the
-    default levels. A recalibrator fitted on n rows adds the same with 1 / n. Below about twice
-    the floor there is nothing left to win, and the CRPS decides.
+    default levels. A recalibrator fitted on n rows adds the same with 1 / n. An error below about
+    twice the floor cannot be improved; compare forecasts by CRPS then.
 
     Parameters
     ----------
     n_test : float
-        Rows that the error is measured on; with weights their effective number.
+        Number of test rows; with weights their effective number.
     n_fit : float, optional
-        Rows that the recalibrator was fitted on, if there is one.
+        Number of rows that a recalibrator was fitted on.
     levels : (m,) array-like, optional
         Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
     weights : {"uniform", "counts"} or (m,) array-like, default "uniform"
-        Weights of the levels, as in `calibration_error`. For "counts" the floor is that of
-        their expected values.
+        Weights of the levels, as in `calibration_error`; "counts" are replaced by their expected
+        values.
 
     Returns
     -------
@@ -255,20 +251,20 @@ def calibration_floor(
 
 
 def error_of(p: FloatArray, observed: FloatArray, importance: FloatArray | None) -> float:
-    """Eq. 9 from a curve."""
+    """Return Eq. 9 of a curve."""
     return float(_importance(importance, observed) @ (p - observed) ** 2)
 
 
 def floor_of(
     p: FloatArray, importance: FloatArray | None, n_test: float, n_fit: float | None = None
 ) -> float:
-    """Expected value of Eq. 9 when the curve is the diagonal, up to chance."""
+    """Return the expected value of Eq. 9 for a perfect forecaster."""
     variance = 1.0 / n_test + (0.0 if n_fit is None else 1.0 / n_fit)
     return float(_importance(importance, p) @ (p * (1.0 - p))) * variance
 
 
 def _importance(importance: FloatArray | None, shares: FloatArray) -> FloatArray:
-    """Weights of the levels: as given, or in proportion to the shares with mean 1."""
+    """Return the weights of the levels, for None in proportion to the shares with mean 1."""
     if importance is not None:
         return importance
     whole = shares.sum()
@@ -276,7 +272,7 @@ def _importance(importance: FloatArray | None, shares: FloatArray) -> FloatArray
 
 
 def check_levels(levels: ArrayLike | None) -> FloatArray:
-    """Check levels; None is the default."""
+    """Check levels; None stands for the default."""
     if levels is None:
         return np.arange(11) / 10  # not linspace, whose 0.3 is not the 0.3 of 3 out of 10
     return increasing_levels(levels, "levels", closed=True).copy()
@@ -291,7 +287,7 @@ def check_level_weights(weights: LevelWeights, p: FloatArray) -> FloatArray | No
             return None
         raise ValueError(
             f'weights is {weights!r}; expected "uniform", "counts" or an array with one weight '
-            f"a level."
+            f"per level."
         )
     a = vector(weights, "weights")
     same_length(p.size, a, "weights", "levels")

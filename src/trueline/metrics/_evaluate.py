@@ -1,4 +1,4 @@
-"""All diagnostics of a forecast, in one pass."""
+"""All diagnostics of a forecast in one pass."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, v
 from trueline.metrics._uniformity import p_value
 from trueline.metrics._verdict import Verdict, chance_range, decide_calibration, decide_coverage
 
-# Rows worked on at a time: few enough that what is computed of them stays in the cache.
+# Rows worked on at a time, few enough that intermediate results stay in the cache.
 _BLOCK = 1 << 14
-# Of forecasts with one law a group so many: each law takes its own rows, and is slow on a few.
+# The same for forecasts with one law per group: each law takes its rows, and is slow on few.
 _STACK = 64 * _BLOCK
 # What the verdict needs beside the diagnostics.
 _CONTEXT = ("n_effective", "n_fit", "ks_statistic")
@@ -39,13 +39,13 @@ class Evaluation:
     n : int
         Number of rows.
     calibration_error, calibration_floor : float
-        Eq. 9 of the paper, and what a perfect forecaster would have.
+        Eq. 9 of the paper, and its value for a perfect forecaster.
     p_value : float
         Of `calibration_test`.
     coverage, coverage_target : float
-        Share of outcomes inside the central interval, and what it should be.
+        Share of outcomes inside the central interval, and its probability.
     interval_width, interval_score : float
-        Means over the same intervals.
+        Means over these intervals.
     crps, log_score : float
     sharpness : float
         Mean variance.
@@ -144,17 +144,17 @@ def evaluate(
 ) -> Evaluation:
     """Every diagnostic of a forecast at once.
 
-    Each value is that of the function of its name, with its default settings; the work they
-    share is done once, in blocks of rows.
+    Each value is that of the function of the same name with its default settings; common work is
+    done once, in blocks of rows.
 
     Parameters
     ----------
     y : (n,) array-like
-        Outcomes, best ones that neither the model nor a recalibrator has seen.
+        Outcomes that neither the model nor a recalibrator has seen.
     dist : Distribution
         The n forecasts.
     coverage : float, default 0.9
-        Probability of the central interval to look at.
+        Probability of the central interval.
     levels : (m,) array-like, optional
         Levels of the calibration error; 0, 0.1, ..., 1 by default.
     sample_weight : (n,) array-like, optional
@@ -163,7 +163,7 @@ def evaluate(
         Number of rows that a recalibrator was fitted on. It raises the floor, and the verdict
         takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
-        For the p-value of forecasts with steps; see `pit`.
+        Used for the p-value of forecasts with steps; see `pit`.
 
     Returns
     -------
@@ -202,10 +202,9 @@ def evaluate(
 
 
 class Rows(NamedTuple):
-    """What is needed of every row by the diagnostics that sort.
+    """Values per row for the diagnostics that sort.
 
-    ``uniform`` is the PIT that a calibrated forecast makes uniform, randomised where the forecast
-    has steps; None where it is the PIT itself.
+    ``uniform`` is the randomised PIT, or None if the forecast has no steps.
     """
 
     pit: FloatArray
@@ -225,12 +224,12 @@ def one_pass(
     rng: np.random.Generator,
     look: Callable[[slice, dict[str, FloatArray]], None] | None = None,
 ) -> tuple[Sums, Rows]:
-    """Sums over blocks of rows, and the rows for the diagnostics that sort.
+    """Return sums over blocks of rows, and the rows for the diagnostics that sort.
 
-    Both add: those of two files one after the other are those of the files together, to the last
-    bit where the first holds whole blocks. ``look`` is shown the scores of each block.
+    Results of two parts can be joined; they are then those of all rows, to the last bit if the
+    first part holds whole blocks. ``look`` is called with each block and its scores.
     """
-    # One piece of memory: the allocator keeps it from call to call more readily than four.
+    # The allocator reuses one piece of memory from call to call more readily than four.
     pit, variance, squared_error, *more = np.empty((4 if dist._may_have_atoms else 3, y.size))
     uniform = more[0] if more else None
     sums = []
@@ -259,7 +258,7 @@ def judge(
     coverage: float,
     n_fit: float | None,
 ) -> Evaluation:
-    """Every diagnostic from what `one_pass` found; the rows may be overwritten."""
+    """Return every diagnostic from the results of `one_pass`; the rows may be overwritten."""
     n = rows.pit.size
     means = average(sums, size(w, n))
     means["variance"], means["squared_error"] = mean(rows.variance, w), mean(rows.squared_error, w)
@@ -272,7 +271,7 @@ def judge(
 
 
 def average(sums: Sums, whole: float) -> dict[str, float]:
-    """Means from the sums of blocks and the sum of all weights."""
+    """Return means from the sums of blocks and the sum of all weights."""
     return {name: add([part[name] for part in sums]) / whole for name in sums[0]}
 
 
@@ -287,7 +286,7 @@ def conclude(
     coverage: float,
     n_fit: float | None,
 ) -> Evaluation:
-    """Put the results together: means, the curve at levels p, and what was sorted for."""
+    """Return the evaluation from means, the curve at levels p, and what needed sorting."""
     ones = np.ones_like(p)
     return Evaluation(
         n=n,
@@ -311,7 +310,7 @@ def conclude(
 
 
 def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, FloatArray]:
-    """Return what is averaged, row by row, and with it what is sorted for."""
+    """Return all scores per row."""
     if parts := dist._parts():
         return _scores_by_part(y, parts, coverage)
     tail = 0.5 * (1.0 - coverage)
@@ -335,7 +334,7 @@ def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, Flo
 def _scores_by_part(
     y: FloatArray, parts: list[tuple[Distribution, NDArray[np.intp]]], coverage: float
 ) -> dict[str, FloatArray]:
-    """Return the same of rows from several forecasts, one forecast after the other."""
+    """Return the scores of rows that belong to several forecasts."""
     found: dict[str, FloatArray] = {}
     for part, rows in parts:
         for block, piece in _blocks(part, _BLOCK):

@@ -1,4 +1,4 @@
-"""Central intervals: how often they hold, and how wide they are for it."""
+"""Coverage and score of central intervals."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def coverage(
     dist : Distribution
         The n forecasts.
     coverage : float, default 0.9
-        Probability that the interval should hold.
+        Probability of the interval.
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
-        False gives 1.0 for each row inside, 0.0 for each outside.
+        False returns 1.0 for each row inside and 0.0 for each row outside.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def interval_score(
 ) -> float | FloatArray:
     """Mean interval score of the central interval; lower is better.
 
-    The width, plus 2 / (1 - coverage) times the distance by which the outcome misses it
-    (Gneiting and Raftery, 2007, section 6.2, doi:10.1198/016214506000001437).
+    It is the width, plus 2 / (1 - coverage) times the distance by which the outcome misses the
+    interval (Gneiting and Raftery, 2007, section 6.2, doi:10.1198/016214506000001437).
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ def interval_score(
     dist : Distribution
         The n forecasts.
     coverage : float, default 0.9
-        Probability that the interval should hold.
+        Probability of the interval.
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
-        False gives the score of each row, unweighted.
+        False returns the unweighted score of each row.
 
     Returns
     -------
@@ -162,5 +162,5 @@ def interval_score(
 
 
 def penalty(coverage: float) -> float:
-    """What a unit of missing the interval costs, in units of its width."""
+    """Return the weight of a miss in the interval score."""
     return 2.0 / (1.0 - coverage)

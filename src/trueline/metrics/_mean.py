@@ -1,4 +1,4 @@
-"""Weighted means over rows, with a rule for infinite ones."""
+"""Weighted means over rows that may be infinite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trueline._validation import FloatArray
 
 
 def total(rows: FloatArray, w: FloatArray | None) -> float:
-    """Sum of w * rows; plus infinity beats minus infinity, and weight 0 leaves a row out."""
+    """Return the sum of w * rows; +inf wins over -inf, and rows of weight 0 do not count."""
     with np.errstate(over="ignore", invalid="ignore"):
         result = rows.sum() if w is None else w @ rows
     if np.isfinite(result):
@@ -22,7 +22,7 @@ def total(rows: FloatArray, w: FloatArray | None) -> float:
 
 
 def add(terms: FloatArray | Sequence[float]) -> float:
-    """Sum of terms; plus infinity beats minus infinity."""
+    """Return the sum of terms; +inf wins over -inf."""
     terms = np.asarray(terms)
     if (terms == np.inf).any():
         return np.inf

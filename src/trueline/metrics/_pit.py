@@ -26,19 +26,19 @@ def pit(
     dist : Distribution
         The n forecasts.
     randomized : bool, default False
-        Whether to spread an outcome that has a probability of its own evenly over the step
-        from P(Y < y) to P(Y <= y), so that the values are uniform for discrete outcomes too
-        (Czado, Gneiting and Held, 2009, doi:10.1111/j.1541-0420.2009.01191.x). A forecast of
-        k `Samples` stands for the distribution that its draws came from, so there the rank of
-        the outcome among the k + 1 values is spread instead: from a / (k + 1) to
-        (b + 1) / (k + 1), with a draws below y and b at or below it.
+        Whether to draw the value uniformly from P(Y < y) to P(Y <= y) if the outcome has a
+        probability of its own, so that values are uniform for discrete outcomes too (Czado,
+        Gneiting and Held, 2009, doi:10.1111/j.1541-0420.2009.01191.x). For k `Samples`, which
+        represent the distribution that they were drawn from, the rank of the outcome among the
+        k + 1 values is used instead: from a / (k + 1) to (b + 1) / (k + 1), with a draws below y
+        and b draws at or below it.
     random_state : None, int or numpy.random.Generator
         Used if `randomized`.
 
     Returns
     -------
     ndarray, (n,)
-        A value is 0 only where F(y) is, not where it is too small for floating point.
+        A value is 0 only if F(y) is 0, not if it is too small for floating point.
 
     Examples
     --------
@@ -53,18 +53,23 @@ def pit(
     """
     y, dist, _ = check_rows(y, dist)
     rng = generator(random_state)
-    u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if randomized and dist._may_have_atoms else u
+    return uniform_rows(y, dist, rng) if randomized else pit_rows(y, dist)
 
 
 def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
-    """F(y), above 0 wherever its logarithm is finite."""
+    """Return F(y), above 0 wherever its logarithm is finite."""
     with np.errstate(over="ignore"):
         return above_zero(dist._cdf(y[:, None])[:, 0], y, dist)
 
 
+def uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
+    """PIT values that are uniform if the forecast is calibrated, with steps or without."""
+    u = pit_rows(y, dist)
+    return spread(*pit_bounds(y, dist, u), rng) if dist._may_have_atoms else u
+
+
 def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
-    """Lift F(y) above 0, in place, where it is but too small for floating point."""
+    """Replace F(y), in place, by the smallest number where it underflows to 0."""
     if u.min() == 0.0:
         zero = np.flatnonzero(u == 0.0)
         underflow = dist._take(zero)._logcdf(y[zero, None])[:, 0] > -np.inf
@@ -73,7 +78,7 @@ def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
 
 
 def pit_bounds(y: FloatArray, dist: Distribution, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper end of the step that each outcome takes up, from its F(y)."""
+    """Return the lower and upper end of the step of F at each outcome."""
     lower, upper = dist._pit_bounds(y[:, None], u[:, None])
     return lower[:, 0], upper[:, 0]
 
@@ -84,7 +89,7 @@ def spread(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> Fl
 
 
 class Ecdf:
-    """Empirical distribution of PIT values; sorted once, read at any level.
+    """Empirical distribution of PIT values, sorted once and evaluated at any level.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import mean, size, total
 
-# Elements of a table of rows and levels; rows are worked on in blocks of this many.
+# Number of elements of a table of rows and levels that is worked on at a time.
 _BLOCK = 1 << 17
 
 
@@ -53,7 +53,7 @@ def crps(
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
-        False gives the score of each row, unweighted.
+        False returns the unweighted score of each row.
 
     Returns
     -------
@@ -102,11 +102,11 @@ def log_score(
     sample_weight: ArrayLike | None = None,
     reduce: bool = True,
 ) -> float | FloatArray:
-    """Mean negative log density, the negative log likelihood a row; lower is better.
+    """Mean negative log density, which is the negative log likelihood per row; lower is better.
 
-    Where a distribution has atoms this is the density of its continuous part; see the class.
-    A row with no density at its outcome scores infinity and makes the mean infinite, whatever
-    the other rows score. So does a `Point` forecast, unless it is right in every row.
+    If a distribution has atoms this is the density of its continuous part; see the class. A row
+    without density at its outcome scores infinity and makes the mean infinite. A `Point` forecast
+    scores infinity unless it is right in every row.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def log_score(
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
-        False gives the score of each row, unweighted.
+        False returns the unweighted score of each row.
 
     Returns
     -------
@@ -174,8 +174,8 @@ def pinball_loss(
     For the quantile q at level p it is p (y - q) above q and (1 - p) (q - y) below (Koenker and
     Bassett, 1978, doi:10.2307/1913643). Twice its average over all levels is the CRPS.
 
-    Many levels cost little more than one where all rows share one law, as those of `Normal`
-    do, recalibrated or not: the scores are sorted once, and every level is read off sums.
+    Many levels cost little more than one if all rows share one law, as those of `Normal` do,
+    recalibrated or not: the scores are sorted once, and each level needs two sums.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def pinball_loss(
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
-        False gives the loss of each row, unweighted.
+        False returns the unweighted loss of each row.
 
     Returns
     -------
@@ -246,7 +246,7 @@ def _pinball_means(
 
 
 def _sum_up_to(count: NDArray[np.intp], terms: FloatArray) -> tuple[FloatArray, float]:
-    """Sums of the first terms, so many as each count says, and of all."""
+    """Return the sums of the first ``count`` terms, and of all."""
     sums = np.cumsum(terms)
     return np.where(count > 0, sums[count - 1], 0.0), float(sums[-1])
 

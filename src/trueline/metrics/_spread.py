@@ -1,4 +1,4 @@
-"""How wide forecasts are, and whether that matches their errors."""
+"""Sharpness, and whether the predicted spread matches the errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ N_BINS = 10
 def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean variance of the forecasts, Eq. 10 of the paper; lower is sharper.
 
-    Sharpness is a virtue only as far as the forecasts are calibrated. It is in the unit of y
-    squared; the root of it is the root mean squared predicted standard deviation.
+    Sharper forecasts are better only if they are calibrated. The unit is that of y squared; the
+    root is the root mean squared predicted standard deviation.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> 
 
 
 def variance_rows(dist: Distribution) -> FloatArray:
-    """Variance of each row; infinite where it is not defined."""
+    """Return the variance of each row, infinite if it is not defined."""
     with np.errstate(over="ignore"):
         var = dist._var()
     return np.where(np.isnan(var), np.inf, var) if np.isnan(var.sum()) else var
 
 
 def squared_error_rows(y: FloatArray, dist: Distribution) -> FloatArray:
-    """Squared distance of each outcome from its mean."""
+    """Return the squared error of each predicted mean."""
     with np.errstate(over="ignore"):
         return np.square(y - dist._mean())
 
@@ -62,7 +62,7 @@ def ence(
     *,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Expected normalised calibration error: whether errors grow as the predicted spread does.
+    """Expected normalised calibration error: whether errors grow with the predicted spread.
 
     Rows are put into bins of equal count by predicted standard deviation. In each bin the root
     mean predicted variance (rmv) is compared with the root mean squared error (rmse) of the
@@ -77,8 +77,8 @@ def ence(
     dist : Distribution
         The n forecasts.
     n_bins : int, default 10
-        Rows with the same standard deviation always share a bin: if all do there is one bin.
-        Bins that stay empty, as with fewer rows than bins, are left out of the mean.
+        Number of bins. Rows with the same standard deviation share a bin, and empty bins are left
+        out of the mean.
     sample_weight : (n,) array-like, optional
         Weights of the rows; bins are then of equal weight.
 
@@ -105,7 +105,7 @@ def ence(
 def binned_error(
     variance: FloatArray, squared_error: FloatArray, n_bins: int, w: FloatArray | None
 ) -> float:
-    """ENCE from the variance and the squared error of each row."""
+    """Return the ENCE from the variance and the squared error of each row."""
     if w is not None and not w.min() > 0:
         kept = w > 0
         variance, squared_error, w = variance[kept], squared_error[kept], w[kept]
@@ -128,7 +128,7 @@ def binned_error(
 
 
 def _edges(values: FloatArray, n_bins: int, w: FloatArray | None) -> FloatArray:
-    """Distinct upper ends of all bins but the last.
+    """Return the distinct upper ends of all bins but the last.
 
     A value belongs to bin b if at least a share b / n_bins of the weight lies strictly below
     it: equal values stay together, and a row of weight 2 counts as two rows.

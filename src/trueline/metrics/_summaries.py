@@ -1,4 +1,4 @@
-"""What pictures draw: a million rows as a few hundred numbers."""
+"""Summaries of many rows in a few hundred numbers, for pictures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, check_count, generator, level
 from trueline.distributions import Distribution
-from trueline.metrics._bands import central_counts, consistency_band
+from trueline.metrics._bands import central_counts, consistency_band, inside_band
 from trueline.metrics._edge import check_forecast, check_rows, check_weights
 from trueline.metrics._mean import effective_size, mean
-from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
+from trueline.metrics._pit import Ecdf, uniform_rows
 
 _PERCENTILES = np.arange(101) / 100
-# Widths that differ by less than this, relatively, differ by rounding alone.
+# Relative differences below this are rounding errors.
 _RESOLUTION = 1e-9
 _FEWEST_BINS, _MOST_BINS = 8, 60
 
@@ -31,8 +31,7 @@ class PITHistogram:
     density : ndarray, (bins,)
         Share of PIT values in each bin, divided by its width: 1 is uniform.
     lower, upper : ndarray, (bins,)
-        Band in which all bins of a calibrated forecast lie with probability `confidence`, or
-        more.
+        Band in which all bins of a calibrated forecast lie with probability `confidence`.
     confidence : float
     n : int
         Number of rows.
@@ -58,7 +57,7 @@ class PITHistogram:
     @property
     def inside(self) -> bool:
         """Whether every bin lies inside the band."""
-        return _inside(self.density, self.lower, self.upper, self.n_effective)
+        return inside_band(self.density, self.lower, self.upper, self.n_effective)
 
 
 def pit_histogram(
@@ -70,13 +69,13 @@ def pit_histogram(
     confidence: float = 0.95,
     random_state: RandomState = 0,
 ) -> PITHistogram:
-    """Histogram of the PIT values, with a band for what chance can do.
+    """Histogram of the PIT values, with the band that chance explains.
 
-    The histogram of a calibrated forecast is flat. A hump in the middle says that the forecast
-    is too wide, a U that it is too narrow, a slope that it is biased. The count in each bin is
-    then Binomial(n, 1 / bins); the band joins central intervals of that law whose local level
-    is 1 - confidence, divided by the number of bins (Bonferroni), so it holds for all bins
-    together. Where the forecast has steps the randomised PIT is used, see `pit`.
+    The histogram of a calibrated forecast is flat: the count in each bin is Binomial(n, 1 / bins).
+    A hump in the middle means that the forecast is too wide, a U that it is too narrow, a slope
+    that it is biased. The band joins central intervals of the binomial law at the level
+    (1 - confidence) / bins (Bonferroni), so it holds for all bins together. If the forecast has
+    steps the randomised PIT is used, see `pit`.
 
     Parameters
     ----------
@@ -87,11 +86,10 @@ def pit_histogram(
     bins : int, default 20
         Number of bins of equal width.
     sample_weight : (n,) array-like, optional
-        Weights of the rows. The band is then that of Kish's effective number of rows, rounded:
-        approximate.
+        Weights of the rows. The band is then approximate, with Kish's effective number of rows.
     confidence : float, default 0.95
     random_state : None, int or numpy.random.Generator, default 0
-        Used where the forecast has steps.
+        Used if the forecast has steps.
 
     Returns
     -------
@@ -111,19 +109,19 @@ def pit_histogram(
     y, dist, w = check_rows(y, dist, sample_weight)
     check_count(bins, "bins")
     c = level(confidence, "confidence")
-    u = _uniform_rows(y, dist, generator(random_state))
+    u = uniform_rows(y, dist, generator(random_state))
     counts, _ = np.histogram(u, bins, (0.0, 1.0), weights=w)
     n_effective = effective_size(w, y.size)
     rows = round(n_effective)
     share = np.full(bins, 1.0 / bins)
-    if bins == 1:  # all of them, for certain
+    if bins == 1:  # it holds all rows
         lower, upper = share * rows, share * rows
     else:
         lower, upper = central_counts(rows, share, (1.0 - c) / bins)
     return PITHistogram(
         edges=np.arange(bins + 1) / bins,
         density=counts * (bins / counts.sum()),
-        # With few rows no count may be near the mean; the band is drawn on to it all the same.
+        # With few rows no count may be near the mean; the band includes it nevertheless.
         lower=np.minimum(lower * bins / rows, 1.0),
         upper=np.maximum(upper * bins / rows, 1.0),
         confidence=c,
@@ -170,7 +168,7 @@ class PITDifference:
     @property
     def inside(self) -> bool:
         """Whether the whole difference lies inside the band."""
-        return _inside(self.difference, self.lower, self.upper, self.n_effective)
+        return inside_band(self.difference, self.lower, self.upper, self.n_effective)
 
 
 def pit_difference(
@@ -184,9 +182,8 @@ def pit_difference(
 ) -> PITDifference:
     """Empirical CDF of the PIT values minus that of calibrated ones, with a simultaneous band.
 
-    The calibration curve with the diagonal taken away: small faults show that the curve itself
-    hides. The band is that of `calibration_curve`. Where the forecast has steps the randomised
-    PIT is used, see `pit`.
+    This is the calibration curve minus the diagonal, where small deviations are visible. The band
+    is that of `calibration_curve`. If the forecast has steps the randomised PIT is used, see `pit`.
 
     Parameters
     ----------
@@ -195,13 +192,12 @@ def pit_difference(
     dist : Distribution
         The n forecasts.
     points : int, default 200
-        Steps from level 0 to level 1.
+        Number of steps from level 0 to level 1.
     sample_weight : (n,) array-like, optional
-        Weights of the rows. The band is then that of Kish's effective number of rows, rounded:
-        approximate.
+        Weights of the rows. The band is then approximate, with Kish's effective number of rows.
     confidence : float, default 0.95
     random_state : None, int or numpy.random.Generator, default 0
-        Used where the forecast has steps.
+        Used if the forecast has steps.
 
     Returns
     -------
@@ -224,20 +220,8 @@ def pit_difference(
     p = np.arange(points + 1) / points
     n_effective = effective_size(w, y.size)
     lower, upper = consistency_band(round(n_effective), p, c)
-    observed = Ecdf(_uniform_rows(y, dist, generator(random_state)), w).at(p)
+    observed = Ecdf(uniform_rows(y, dist, generator(random_state)), w).at(p)
     return PITDifference(p, observed - p, lower - p, upper - p, c, y.size, n_effective)
-
-
-def _uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
-    """PIT values that are uniform if the forecast is calibrated, steps or not."""
-    u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if dist._may_have_atoms else u
-
-
-def _inside(values: FloatArray, lower: FloatArray, upper: FloatArray, n_effective: float) -> bool:
-    # Weighted shares carry a rounding error; a count more or less is far larger.
-    slack = 1e-9 / n_effective
-    return bool(((values >= lower - slack) & (values <= upper + slack)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,10 +234,10 @@ class Widths:
     levels, quantiles : ndarray, (101,)
         Widths at the percentiles 0, 0.01, ..., 1: the smallest, ..., the largest.
     edges, density : ndarray, (k + 1,) and (k,)
-        Histogram of the widths, in rows a unit of width. Widths far beyond the bulk lie outside
-        the edges: the density integrates to the share of rows inside.
+        Histogram of the widths. Widths far beyond the bulk lie outside the edges: the density
+        integrates to the share of rows inside.
     coverage : float
-        Of the intervals.
+        Probability of the intervals.
     n : int
         Number of rows.
 
@@ -278,14 +262,14 @@ class Widths:
 def interval_widths(
     dist: Distribution, coverage: float = 0.9, *, sample_weight: ArrayLike | None = None
 ) -> Widths:
-    """How the widths of the central intervals are spread over the rows.
+    """Distribution of the widths of the central intervals.
 
     Parameters
     ----------
     dist : Distribution
         The n forecasts.
     coverage : float, default 0.9
-        Probability that the intervals should hold.
+        Probability of the intervals.
     sample_weight : (n,) array-like, optional
         Weights of the rows.
 
@@ -331,7 +315,7 @@ def interval_widths(
 
 
 def _percentiles(values: FloatArray, w: FloatArray | None) -> FloatArray:
-    """Smallest of the sorted values that at least a share p of the weight lies at or below."""
+    """Return the smallest sorted values that at least a share p of the weight does not exceed."""
     if w is None:
         reached = -(-np.arange(101) * values.size // 100) - 1
     else:
@@ -341,16 +325,16 @@ def _percentiles(values: FloatArray, w: FloatArray | None) -> FloatArray:
 
 
 def _bin_edges(quantiles: FloatArray, n_effective: float) -> FloatArray:
-    """Edges over the bulk of the values, whose percentiles these are."""
+    """Return edges that cover the bulk of the values."""
     finite = quantiles[np.isfinite(quantiles)]
     if finite.size == 0:
         return np.array([0.0, 1.0])
     low, high = finite[1:-1][[0, -1]] if finite.size == quantiles.size else finite[[0, -1]]
-    # To the ends if they are near, otherwise half as far again.
+    # Extend the edges to the ends of the values, but by half the bulk at most.
     reach = 0.5 * (high - low)
     low, high = max(finite[0], low - reach), min(finite[-1], high + reach)
     if high - low <= _RESOLUTION * high:
-        # One width in every row: a bar of some breadth around it.
+        # If all widths are equal, draw one bar around them.
         return np.array([0.95, 1.05]) * high if high > 0 else np.array([0.0, 1.0])
     bins = int(np.clip(round(2.0 * n_effective ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(low, high, bins + 1)

@@ -10,7 +10,7 @@ from trueline._validation import RandomState, generator
 from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import effective_size
-from trueline.metrics._pit import Ecdf, pit_bounds, pit_rows, spread
+from trueline.metrics._pit import Ecdf, uniform_rows
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CalibrationTest:
     n_effective : float
         Number of rows; with weights Kish's effective number.
     method : str
-        What was done.
+        Name of the test.
 
     Examples
     --------
@@ -52,8 +52,8 @@ def calibration_test(
     """Test whether the forecast is calibrated: Kolmogorov-Smirnov on the PIT.
 
     The PIT values of a calibrated forecast are uniform. The p-value is that of the exact law of
-    the statistic. Where the forecast has steps the randomised PIT is used, see `pit`, so that
-    the test keeps its size for `Samples` and for discrete outcomes.
+    the statistic. If the forecast has steps the randomised PIT is used, see `pit`, so that the
+    test keeps its size for `Samples` and for discrete outcomes.
 
     Parameters
     ----------
@@ -63,10 +63,10 @@ def calibration_test(
         The n forecasts.
     sample_weight : (n,) array-like, optional
         Weights of the rows. The p-value is then approximate, with Kish's effective number of
-        rows, (sum w)^2 / sum w^2, rounded. Unlike in a mean, weight 2 is not two rows: it is
-        one observation that counts twice.
+        rows, (sum w)^2 / sum w^2, rounded. A row of weight 2 is one observation that counts
+        twice, not two rows.
     random_state : None, int or numpy.random.Generator
-        Used where the forecast has steps.
+        Used if the forecast has steps.
 
     Returns
     -------
@@ -84,10 +84,9 @@ def calibration_test(
     """
     y, dist, w = check_rows(y, dist, sample_weight)
     rng = generator(random_state)
-    u = pit_rows(y, dist)
+    u = uniform_rows(y, dist, rng)
     method = "Kolmogorov-Smirnov"
     if dist._may_have_atoms:
-        u = spread(*pit_bounds(y, dist, u), rng)
         method += " on the randomised PIT"
     if w is not None:
         method += ", effective number of rows"
@@ -97,7 +96,7 @@ def calibration_test(
 
 
 def p_value(statistic: float, n_effective: float) -> float:
-    """Probability that the statistic of this many uniform values is at least so large."""
+    """Return the probability that the statistic of uniform values is at least this large."""
     from scipy.stats import kstwo
 
     return float(kstwo.sf(statistic, round(n_effective)))

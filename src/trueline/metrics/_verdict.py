@@ -1,23 +1,19 @@
-"""The verdict: whether intervals hold and whether a forecast is calibrated.
-
-This is the only place that decides it. `Evaluation`, the command line and the report print it.
+"""The verdict on a forecast, which `Evaluation`, the command line and the report print.
 
 A deviation counts if it is both significant and relevant:
 
 - Coverage. The number of outcomes inside intervals of a calibrated forecast is binomial. If a map
-  was fitted on n_fit rows, the probability of its interval is itself random, Beta((n_fit + 1) c,
-  (n_fit + 1) (1 - c)) for coverage c (that is the law of the spacing of order statistics), and the
-  number is beta-binomial. Chance explains a coverage between the 2.5% and the 97.5% quantile.
+  was fitted on n_fit rows, the probability of its interval is itself random: by the law of order
+  statistics it is Beta((n_fit + 1) c, (n_fit + 1) (1 - c)) for coverage c, and the number is
+  beta-binomial. Chance explains a coverage between the 2.5% and the 97.5% quantile.
 - Calibration. Chance explains an error of up to twice its floor, and any error if the p-value of
-  the Kolmogorov-Smirnov test is 0.01 or more. The test takes n_fit into account as the test of two
-  samples does, by n n_fit / (n + n_fit) rows. The threshold is strict because a perfect forecast
-  exceeds twice its floor about once in eight times.
-- A gap that chance does not explain is too small to matter if the coverage is within 1 point of
-  its target, or within a tenth of the share that should miss; or if the calibration curve is
-  within 1 point of the diagonal (root mean square).
-- Rows are too few to tell if chance alone moves the coverage over more than 15 points or up to 0%
-  or 100%, and for calibration if they are fewer than 50. What chance does not explain counts
-  nevertheless.
+  the Kolmogorov-Smirnov test is 0.01 or more: a perfect forecast exceeds twice its floor about
+  once in eight times. The test counts n n_fit / (n + n_fit) rows, as that of two samples.
+- A gap that chance does not explain is too small to matter if the coverage is within 1 point and
+  within a tenth of the misses of its target, or if the calibration curve is within 1 point of the
+  diagonal (root mean square).
+- Rows are too few to tell if chance explains the result and moves the coverage over more than 15
+  points, or to 0% or 100%; for calibration if they are fewer than 50.
 
 With weights the number of rows is Kish's effective number.
 """
@@ -173,18 +169,15 @@ class CalibrationVerdict:
 class Verdict:
     """Whether intervals hold and a forecast is calibrated, as far as its rows can tell.
 
+    A deviation counts if chance does not explain it, given the rows of the evaluation and those
+    of the fit, and if it is large enough to matter: a coverage more than 1 point and more than a
+    tenth of the misses from its target, or a calibration curve more than 1 point from the diagonal.
+
     Attributes
     ----------
     coverage : CoverageVerdict
     calibration : CalibrationVerdict
         Each has a ``decision``, its numbers and a ``sentence``.
-
-    Notes
-    -----
-    A deviation counts if chance does not explain it and if it is large enough to matter: a
-    coverage that is off by more than 1 point and by more than a tenth of the misses, or a
-    calibration curve more than 1 point from the diagonal. What chance explains depends on the rows
-    of the evaluation and on those that the map was fitted on.
 
     Examples
     --------
