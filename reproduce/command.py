@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
-from reproduce.experiments import EXPERIMENTS, Experiment, ExperimentError, Option, run
+from reproduce import ExperimentError
 from trueline._messages import did_you_mean
 from trueline.cli import command, fail, progress, stopped
 
@@ -19,7 +20,7 @@ class _Experiments(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not ctx.resilient_parsing:
-            hint = did_you_mean(args[0], EXPERIMENTS)
+            hint = did_you_mean(args[0], self.commands)
             fail(f"{args[0]!r} is not an experiment.{hint} {listing()}")
         return super().resolve_command(ctx, args)
 
@@ -32,10 +33,30 @@ app = typer.Typer(
     add_completion=False,
 )
 
+Fresh = Annotated[bool, Option("--fresh", help="Start again and discard the results that exist.")]
+Jobs = Annotated[int, Option(help="Number of parallel processes.")]
+Output = Annotated[
+    Path | None,
+    Option(help="Folder for the results. Default: results/ and the name, -quick with --quick."),
+]
+Quick = Annotated[bool, Option("--quick", help="A small run, as a check.")]
+Seeds = Annotated[int | None, Option(help="Seeds per network. Default: 5, with --quick 1.")]
+Stores = Annotated[list[int] | None, Option(help="Store 44 or 51; repeatable. Default: both.")]
+
 
 def main() -> None:
     """Run the command line."""
     app(prog_name="python -m reproduce")
+
+
+def listing() -> str:
+    """Return the names and summaries of the experiments, one per line."""
+    lines = [
+        f"  {one.name:<12}{(one.callback.__doc__ or '').rstrip('.')}"
+        for one in app.registered_commands
+        if one.callback is not None
+    ]
+    return "\n".join(["The experiments are:", *lines])
 
 
 @app.callback()
@@ -45,53 +66,89 @@ def _list(context: typer.Context) -> None:
         print(listing())
 
 
-def listing() -> str:
-    """Return the names and summaries of the experiments, one per line."""
-    lines = [f"  {name:<12}{experiment.summary}" for name, experiment in EXPERIMENTS.items()]
-    return "\n".join(["The experiments are:", *lines])
+@app.command("figure2")
+@command
+def _figure2(quick: Quick = False, output: Output = None) -> None:
+    """Calibrated classification: a linear classifier, recalibrated in three ways."""
+    _run("reproduce.figure2", "rows", quick=quick, output=output)
 
 
-def add(name: str, experiment: Experiment) -> None:
-    """Add the command of an experiment."""
-    app.command(name, help=f"Show {experiment.summary}.")(command(_function(name, experiment)))
+@app.command("table1")
+@command
+def _table1(
+    datasets: Annotated[
+        list[str] | None, Option(help="A data set; repeatable. Default: all.")
+    ] = None,
+    models: Annotated[list[str] | None, Option(help="A model; repeatable. Default: all.")] = None,
+    splits: Annotated[int | None, Option(help="Random splits. Default: 5, with --quick 1.")] = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Eight data sets and four models, before and after recalibration."""
+    options = {"datasets": datasets, "models": models, "splits": splits, "jobs": jobs}
+    _run("reproduce.table1", "fits", **options, quick=quick, fresh=fresh, output=output)
 
 
-def _function(name: str, experiment: Experiment) -> Callable[..., None]:
-    """Return a function whose signature gives typer the options of the experiment."""
+@app.command("forecast")
+@command
+def _forecast(
+    stores: Stores = None,
+    seeds: Seeds = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Daily sales, forecast by a recurrent network and recalibrated in the order of time."""
+    options = {"stores": stores, "seeds": seeds, "jobs": jobs}
+    _run("reproduce.forecast", "fits", **options, quick=quick, fresh=fresh, output=output)
 
-    def function(**options: Any) -> None:
-        from trueline.datasets import DatasetError
 
-        try:
-            with progress(name, experiment.unit) as report:
-                text = run(name, options, report)
-        except KeyboardInterrupt:
-            if experiment.resumable:
-                same = "the same command" + " without --fresh" * bool(options.get("fresh"))
-                stopped(f"the results so far are kept: {same} continues from there")
+@app.command("inventory")
+@command
+def _inventory(
+    stores: Stores = None,
+    seeds: Seeds = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Orders of a perishable item, planned with forecasts before and after recalibration."""
+    options = {"stores": stores, "seeds": seeds, "jobs": jobs}
+    _run("reproduce.inventory", "fits", **options, quick=quick, fresh=fresh, output=output)
+
+
+@app.command("depth")
+@command
+def _depth(
+    epochs: Annotated[
+        int | None, Option(help="Epochs of training. Default: 60, with --quick 2.")
+    ] = None,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """The depth of every pixel of an image, forecast by a DenseNet and recalibrated."""
+    _run("reproduce.depth", "images", epochs=epochs, quick=quick, fresh=fresh, output=output)
+
+
+def _run(package: str, unit: str, **options: Any) -> None:
+    """Run the experiment in ``package.experiment``, which is slow to import, and print its text."""
+    from trueline.datasets import DatasetError
+
+    name = package.rpartition(".")[2]
+    experiment: Any = import_module(f"{package}.experiment")
+    try:
+        with progress(name, unit) as report:
+            text = experiment.run(**options, progress=report)
+    except KeyboardInterrupt:
+        if "fresh" not in options:
             raise
-        except (DatasetError, ExperimentError) as error:
-            fail(str(error))
-        print(text)
-
-    parameters = [
-        inspect.Parameter(
-            option.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=option.default,
-            annotation=Annotated[option.kind, typer.Option(*_flags(option), help=option.help)],
-        )
-        for option in experiment.options
-    ]
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__annotations__ = {p.name: p.annotation for p in parameters}
-    return function
-
-
-def _flags(option: Option) -> tuple[str, ...]:
-    """Return the flag of a switch; typer would otherwise add a ``--no-`` flag."""
-    return ("--" + option.name.replace("_", "-"),) if option.kind is bool else ()
-
-
-for _name, _experiment in EXPERIMENTS.items():
-    add(_name, _experiment)
+        same = "the same command without --fresh" if options["fresh"] else "the same command"
+        stopped(f"the results so far are kept: {same} continues from there")
+    except (DatasetError, ExperimentError) as error:
+        fail(str(error))
+    print(text)

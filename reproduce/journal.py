@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from reproduce.experiments import ExperimentError
+from reproduce import ExperimentError
 from trueline._files import write_text
 
 _HEAD = "settings"

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from reproduce.experiments import EXPERIMENTS, ExperimentError
+from reproduce import ExperimentError
 
 _FINDINGS = """\
 These are not the results of the full run, so they are given without comment. The committed page
@@ -48,18 +48,14 @@ def made_by(command: str, packages: Sequence[str] = ()) -> str:
 
 
 def command_line(name: str, options: Mapping[str, Any]) -> str:
-    """Return the command that runs an experiment; default options and the folder are left out."""
+    """Return the command that runs an experiment; options that are None or False are left out."""
     words = [name]
-    for option in EXPERIMENTS[name].options:
-        value = options.get(option.name, option.default)
-        if option.name == "output" or value == option.default:
-            continue
-        flag = "--" + option.name.replace("_", "-")
-        if option.kind is bool:
-            words.append(flag)
-        else:
-            values = value if isinstance(value, list | tuple) else [value]
-            words += [word for one in values for word in (flag, str(one))]
+    for option, value in options.items():
+        if value is True:
+            words.append(f"--{option}")
+        elif value is not None and value is not False:
+            values = value if isinstance(value, list) else [value]
+            words += [word for one in values for word in (f"--{option}", str(one))]
     return f'make reproduce ARGS="{shlex.join(words)}"'
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
 
-from reproduce.experiments import ExperimentError, Progress
+from reproduce import ExperimentError, Progress
 from reproduce.journal import Journal
 from trueline._messages import did_you_mean
 

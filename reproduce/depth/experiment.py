@@ -27,7 +27,7 @@ from reproduce.depth.page import csv_of, page_of, table
 from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
 from reproduce.depth.results import Results
 from reproduce.depth.scores import judge
-from reproduce.experiments import Progress
+from reproduce import Progress
 from reproduce.journal import Journal
 from reproduce.pages import command_line, folder, made_by
 from reproduce.pictures import require_matplotlib

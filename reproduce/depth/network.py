@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.depth.data import DepthImages, load_depth
-from reproduce.experiments import ExperimentError, Progress
+from reproduce import ExperimentError, Progress
 from reproduce.journal import Journal
 from trueline._files import whole_file
 from trueline.clusters import Batch

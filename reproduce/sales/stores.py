@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reproduce.experiments import Progress
+from reproduce import Progress
 from reproduce.journal import Journal
 from reproduce.pages import command_line, folder
 from reproduce.pictures import require_matplotlib

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reproduce.cells import judge
-from reproduce.experiments import Progress
+from reproduce import Progress
 from reproduce.journal import Journal
 from reproduce.pages import command_line, folder, made_by
 from reproduce.pictures import require_matplotlib

@@ -24,7 +24,7 @@ from reproduce.depth.page import chance_table, csv_of, table
 from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
 from reproduce.depth.results import Results
 from reproduce.depth.scores import LEVELS, judge
-from reproduce.experiments import ExperimentError
+from reproduce import ExperimentError
 from trueline.clusters import Batch, fit_batches
 
 pytest.importorskip("torch")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from reproduce import experiments, figure2
+from reproduce.figure2 import experiment as figure2
 
 FILES = ["brier.csv", "curves.csv", "figure2.md", "figure2.png"]
 
@@ -17,8 +17,9 @@ def done(tmp_path_factory):
     """The quick version, what it printed, and the progress that it reported."""
     folder = tmp_path_factory.mktemp("results") / "deep" / "figure2"
     reports = []
-    options = {"quick": True, "output": folder}
-    text = experiments.run("figure2", options, lambda rows, share: reports.append((rows, share)))
+    text = figure2.run(
+        quick=True, output=folder, progress=lambda rows, share: reports.append((rows, share))
+    )
     return folder, text, reports
 
 
@@ -76,7 +77,7 @@ def test_progress_ends_at_the_end(done):
 
 
 def test_a_second_run_writes_the_same(done, tmp_path):
-    experiments.run("figure2", {"quick": True, "output": tmp_path}, lambda rows, share: None)
+    figure2.run(quick=True, output=tmp_path, progress=lambda rows, share: None)
     for name in FILES:
         assert (tmp_path / name).read_bytes() == (done[0] / name).read_bytes(), name
 

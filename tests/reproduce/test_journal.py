@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from reproduce.experiments import ExperimentError
+from reproduce import ExperimentError
 from reproduce.journal import Journal
 
 SETTINGS = {"numpy": "2.0", "model": "a network"}

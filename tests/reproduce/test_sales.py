@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from reproduce.experiments import ExperimentError
+from reproduce import ExperimentError
 from reproduce.inventory import experiment as inventory
 from reproduce.sales import networks as sales, stores as sales_run
 from reproduce.sales.data import Sales

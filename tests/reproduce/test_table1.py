@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
 from reproduce.cells import judge
-from reproduce.experiments import ExperimentError
+from reproduce import ExperimentError
 from reproduce.journal import Journal
 from reproduce.table1 import experiment as table1, shared_fits
 from reproduce.table1.paper import perfect_errors

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from reproduce.experiments import Progress
+from reproduce import Progress
 from reproduce.pages import comma_separated, command_line, folder, made_by, markdown
 from reproduce.pictures import (
     INK,
@@ -72,11 +72,11 @@ class Trial(NamedTuple):
     methods: dict[str, Probability]
 
 
-def run(*, quick: bool, output: Path, progress: Progress) -> str:
+def run(*, quick: bool, output: Path | None, progress: Progress) -> str:
     """Run the experiment, write its results, return the table."""
     require_matplotlib("reproduce figure2")
     size = QUICK if quick else FULL
-    target = folder(output)
+    target = folder(output or Path("results") / ("figure2-quick" if quick else "figure2"))
     trials: list[dict[str, BrierDecomposition]] = []
     first = trial(size, 0)
     for seed in range(size.repeats):
