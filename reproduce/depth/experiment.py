@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduce import Progress
 from reproduce.depth.network import (
     FORECASTS,
     FULL,
@@ -27,7 +28,6 @@ from reproduce.depth.page import csv_of, page_of, table
 from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
 from reproduce.depth.results import Results
 from reproduce.depth.scores import judge
-from reproduce import Progress
 from reproduce.journal import Journal
 from reproduce.pages import command_line, folder, made_by
 from reproduce.pictures import require_matplotlib

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.depth.data import DepthImages, load_depth
 from reproduce import ExperimentError, Progress
+from reproduce.depth.data import DepthImages, load_depth
 from reproduce.journal import Journal
 from trueline._files import whole_file
 from trueline.clusters import Batch

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reproduce.cells import judge
 from reproduce import Progress
+from reproduce.cells import judge
 from reproduce.journal import Journal
 from reproduce.pages import command_line, folder, made_by
 from reproduce.pictures import require_matplotlib

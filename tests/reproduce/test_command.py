@@ -109,6 +109,4 @@ def test_tables():
     assert pages.markdown(("", "a b"), [("x", "1"), ("long", "22")]) == (
         "|      | a b |\n| ---- | --: |\n| x    |   1 |\n| long |  22 |\n"
     )
-    assert pages.comma_separated(("a", "b"), [("x,y", 1), (None, 0.5)]) == (
-        'a,b\n"x,y",1\n,0.5\n'
-    )
+    assert pages.comma_separated(("a", "b"), [("x,y", 1), (None, 0.5)]) == ('a,b\n"x,y",1\n,0.5\n')

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
+from reproduce import ExperimentError
 from reproduce.depth import experiment as depth, network as depth_network, pictures
 from reproduce.depth.data import DepthImages
 from reproduce.depth.network import (
@@ -24,7 +25,6 @@ from reproduce.depth.page import chance_table, csv_of, table
 from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
 from reproduce.depth.results import Results
 from reproduce.depth.scores import LEVELS, judge
-from reproduce import ExperimentError
 from trueline.clusters import Batch, fit_batches
 
 pytest.importorskip("torch")

@@ -9,8 +9,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import trueline as tl
-from reproduce.cells import judge
 from reproduce import ExperimentError
+from reproduce.cells import judge
 from reproduce.journal import Journal
 from reproduce.table1 import experiment as table1, shared_fits
 from reproduce.table1.paper import perfect_errors
