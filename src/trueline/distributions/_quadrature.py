@@ -50,7 +50,7 @@ class Base(Protocol):
 
 
 class _Table:
-    """Edges of the panels; ``data`` is (10, n, edges), in the order of the properties."""
+    """Edges of the panels; ``data`` is (10, n, edges), in the order of the attributes."""
 
     def __init__(self, data: FloatArray) -> None:
         self.data = data
@@ -135,10 +135,11 @@ class Quadrature:
     def var(self) -> FloatArray:
         out = np.empty(len(self.base))
         for rows, _, table in self._blocks():
-            centred = _Table(table.data.copy())
-            centred.y -= _mean(table, self._unit)[:, None]
-            area = _integrate(*centred.panels(), self._unit, 1, square=True).sum(axis=1)
-            out[rows] = np.maximum(centred.y[:, -1] ** 2 - area, 0.0)
+            mean = _mean(table, self._unit)[:, None]
+            start, stop = table.panels()
+            start.y, stop.y = start.y - mean, stop.y - mean
+            area = _integrate(start, stop, self._unit, 1, square=True).sum(axis=1)
+            out[rows] = np.maximum(stop.y[:, -1] ** 2 - area, 0.0)
         return out
 
     def crps(self, y: FloatArray) -> FloatArray:

@@ -117,7 +117,7 @@ class Transformed(External):
         self.by = by
         self.parameters = parameters
         self.rising = np.broadcast_to(np.asarray(rising, dtype=bool), (len(base), 1))
-        self._reach = getattr(base, "_reach", External._reach)  # type: ignore[misc]
+        self._reach = min(External._reach, base._reach)  # type: ignore[misc]  # differs by base
 
     def __len__(self) -> int:
         """Return the number of rows."""
