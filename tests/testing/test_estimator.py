@@ -305,7 +305,7 @@ def caught(name):
     # A class can be pickled if it is found where it says that it is.
     kind.__module__ = __name__
     globals()["Broken"] = kind
-    X, y = _estimator._made_rows()
+    X, y = _estimator._simulated_rows()
     model = kind(mutant.method)
     return error_of(check_estimator, model, X, y, groups=mutant.groups, weights_repeat=True)
 
@@ -349,7 +349,7 @@ def test_weights_are_no_repeats_where_rows_are_drawn():
 def test_missing_values_are_no_changes():
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    X, y = _estimator._made_rows()
+    X, y = _estimator._simulated_rows()
     X[::7, 0] = np.nan
     boosting = HistGradientBoostingRegressor(max_iter=3)
     params = {"scale_estimator": None, "random_state": 0}
@@ -357,7 +357,7 @@ def test_missing_values_are_no_changes():
 
 
 def test_rows_of_the_caller_are_never_written_to():
-    X, y = _estimator._made_rows()
+    X, y = _estimator._simulated_rows()
     kept = X.copy(), y.copy()
     broken = type("Broken", (Good,), {"fit": write_to("y")})
     with pytest.raises(AssertionError, match="changes y"):

@@ -375,7 +375,11 @@ MUTANTS = {
         {"_check_fitted": unnamed}, "transform before fit does not say to call fit of Broken: "
     ),
     "an error by accident": Mutant(
-        {"transform": lambda self, dist, groups=None: dist._recalibrate(self._law(self._scores))},
+        {
+            "transform": lambda self, dist, groups=None: dist._recalibrate(
+                self._law_of(self._scores)
+            )
+        },
         "transform before fit does not raise trueline.NotFittedError but AttributeError(",
     ),
     "a curt refusal before fit": Mutant(

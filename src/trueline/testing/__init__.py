@@ -1,4 +1,4 @@
-"""Checks for classes of your own: what the library promises of each of its kinds."""
+"""Checks that your own classes keep the promises of the library."""
 
 from trueline.testing._distribution import check_distribution
 from trueline.testing._estimator import check_estimator

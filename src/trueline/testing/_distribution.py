@@ -1,4 +1,4 @@
-"""What every distribution must do, whatever its class."""
+"""Checks of what every distribution must do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trueline.distributions import Distribution
 from trueline.testing._integrals import LEVELS, MOST_PANELS, RowIntegrals, lobatto
 from trueline.testing._require import require, require_all, require_same
 
-# Methods of values, and those of none.
+# Methods with values as argument, and methods without arguments.
 _AT_VALUES = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "crps", "score", "unscore")
 _SUMMARIES = ("mean", "var", "std", "median")
 
@@ -34,47 +34,48 @@ _LIMITS = {
 def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
     """Check that a distribution does what `trueline.Distribution` promises.
 
-    For classes of your own; nothing here knows a class. What is checked:
+    Use it in tests of your own classes. The checks are:
 
-    - every form of y and q gives the shape that the documentation says, in float64;
-    - selecting rows selects the rows of every result: no row depends on those beside it;
-    - no NaN for any finite y, finite quantiles at every level, limits at infinity;
+    - every form of y and q gives the documented shape, in float64;
+    - selecting rows selects the rows of every result: no row depends on other rows;
+    - no result is NaN for a finite y, quantiles are finite at every level, and functions have
+      their limits at infinity;
     - quantiles rise in the level, the CDF rises within [0, 1], and ppf(q) is the smallest y
       with cdf(y) >= q; without atoms cdf(ppf(q)) = q;
-    - cdf, sf and their logarithms are one function, far out too;
+    - cdf, sf and their logarithms agree, also in the tails;
     - pdf = exp(logpdf), and without atoms it integrates to the CDF;
     - intervals nest, hold the median and end at their quantiles;
-    - mean, standard deviation and CRPS are those of the CDF, by quadrature that takes nothing
-      else from the class; an infinite moment is taken at its word;
-    - the score rises, is finite however far out y is, and is undone by `unscore`;
+    - mean, standard deviation and CRPS agree with quadrature of the CDF; infinite moments are
+      not checked;
+    - the score rises, is finite for every finite y, and `unscore` inverts it;
     - draws follow the CDF and repeat with a ``random_state``;
-    - arguments are left alone, results are the caller's own, float32 is upcast.
+    - arguments are not changed, results are new arrays, float32 is upcast.
 
     Parameters
     ----------
     dist : Distribution
-        Two or three rows are enough: the cost grows with their number.
+        Forecasts to check. Two or three rows are enough; the cost grows with their number.
     tolerance : float, default 1e-6
-        Error of mean, standard deviation and CRPS, relative to the spread of the row. The
-        default is what the quadrature of the base class keeps; closed forms keep 1e-8.
+        Largest error of mean, standard deviation and CRPS, relative to the spread of the row. The
+        quadrature of the base class keeps the default; closed forms keep 1e-8.
 
     Raises
     ------
     AssertionError
-        At the first promise that is broken, saying which, with the numbers seen.
+        At the first check that fails, with the numbers found.
 
     Notes
     -----
-    A subclass must give ``__len__``, ``_take``, ``_cdf``, ``_ppf`` and ``_logpdf``. To keep all
-    of the above it nearly always needs three more. ``_sf`` is 1 - cdf by default, which has no
-    digits left in the upper tail. ``_logcdf`` and ``_logsf`` make the score, which is infinite
-    where the logarithm of a probability is, and no map can be fitted on that. If that is so
-    however they are computed, outside a bounded support for one, give ``_score`` and
-    ``_unscore`` themselves: any function that rises and is the same kind of thing in all rows.
+    A subclass must define ``__len__``, ``_take``, ``_cdf``, ``_ppf`` and ``_logpdf``. To pass all
+    checks it nearly always needs three more. ``_sf`` is 1 - cdf by default, which has no digits
+    left in the upper tail. ``_logcdf`` and ``_logsf`` define the score, which is infinite if they
+    are, and no map can be fitted on infinite scores. If they must be infinite, for instance
+    outside a bounded support, define ``_score`` and ``_unscore``: any increasing function with the
+    same meaning in all rows.
 
     Examples
     --------
-    A forecast of one's own, and what happens when its quantiles are wrong:
+    A class of your own, and one whose quantiles are wrong:
 
     >>> import numpy as np
     >>> from scipy.special import expit, log_expit, logit
@@ -121,7 +122,7 @@ def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
             f"Convert it with trueline.as_distribution(dist)."
         )
     with warnings.catch_warnings():
-        # Levels far out are asked for on purpose.
+        # The checks use extreme levels on purpose.
         warnings.simplefilter("ignore", CalibrationWarning)
         check_shapes(dist)
         check_rows(dist)
@@ -138,35 +139,35 @@ def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
 
 
 def values_of(dist: Distribution) -> FloatArray:
-    """Values over all of each row's range, (n, k), increasing."""
+    """Return increasing values over the range of each row, (n, k)."""
     return dist.ppf(LEVELS)
 
 
 def spread_of(dist: Distribution) -> FloatArray:
-    """A width of each row, (n, 1); 1 where all mass sits at one value."""
+    """Return a width of each row, (n, 1); 1 if all mass is at one value."""
     y = dist.ppf([0.1, 0.9])
     width = y[:, 1:] - y[:, :1]
     return np.where(width > 0, width, 1.0)
 
 
 def hair_of(y: FloatArray) -> FloatArray:
-    """A few roundings of the largest value in each row, (n, 1): how exact a y can be."""
+    """Return a few times the rounding error of the largest value in each row, (n, 1)."""
     return 8.0 * np.spacing(np.abs(y).max(axis=1, keepdims=True))
 
 
 def has_atoms(dist: Distribution) -> NDArray[np.bool_]:
-    """Whether a row puts mass on single values, (n,)."""
+    """Return whether each row has probability at single values, (n,)."""
     y = dist.ppf(np.linspace(0.005, 0.995, 199))
     hair = hair_of(y)
     jumps = dist.cdf(y + hair) - dist.cdf(y - hair) > 1e-4
     return np.asarray(jumps.any(axis=1))
 
 
-# ---- one promise each ------------------------------------------------------------------
+# ---- one function per promise ----------------------------------------------------------
 
 
 def check_shapes(dist: Distribution) -> None:
-    """Every form of y and q gives the shape that the documentation says."""
+    """Every form of y and q gives the documented shape."""
     n = len(dist)
     median = dist.median()
     for name in _AT_VALUES:
@@ -240,7 +241,7 @@ def check_rows(dist: Distribution) -> None:
         row = dist[i]
         require(len(row) == 1, f"dist[{i}] has {len(row)} rows; expected 1")
         _require_rows(row.cdf(y[i][None, :]), dist.cdf(y)[i][None, :], "cdf")
-    batch: Any = dist  # iterated over by its length and index alone
+    batch: Any = dist  # iteration uses only its length and index
     iterated = len(list(islice(batch, n + 1)))
     require(iterated == n, f"iterating gives {iterated} rows or more; expected {n}")
 
@@ -251,7 +252,7 @@ def _require_rows(found: FloatArray, expected: FloatArray, name: str) -> None:
 
 
 def check_no_nan(dist: Distribution) -> None:
-    """No NaN for any finite y, in the middle or far out."""
+    """No result is NaN for a finite y, in the middle or in the tails."""
     middle, unit = dist.median()[:, None], spread_of(dist)
     far = unit * np.array([[-1e30, -1e6, -1e3, 1e3, 1e6, 1e30]])
     y = np.concatenate([values_of(dist), middle, middle + far], axis=1)
@@ -294,8 +295,8 @@ def check_cdf_and_ppf(dist: Distribution) -> None:
     rises = np.diff(p, axis=1) >= -1e-15
     require_all(rises, "cdf falls as y rises", y=grid[:, :-1], found=p[:, :-1], next=p[:, 1:])
 
-    # y is exact to a rounding, so an atom may be missed by a hair. The CDF is as exact as that.
-    # A CDF that rises without atoms is then q at ppf(q).
+    # y is exact up to rounding, so the CDF is evaluated on both sides of it: at an atom q lies
+    # between them, and without atoms both are q.
     below, above = dist.cdf(y - hair), dist.cdf(y + hair)
     require_all(above >= LEVELS - 1e-10, "cdf(ppf(q)) < q", q=LEVELS, y=y, found=above)
     fault = "ppf(q) is not the smallest y with cdf(y) >= q"
@@ -304,7 +305,7 @@ def check_cdf_and_ppf(dist: Distribution) -> None:
 
 
 def check_tails_agree(dist: Distribution) -> None:
-    """cdf, sf and their logarithms are one function, each with its own precision."""
+    """cdf, sf and their logarithms agree."""
     y = values_of(dist)
     cdf, sf = dist.cdf(y), dist.sf(y)
     require_same(sf, 1.0 - cdf, "sf is not 1 - cdf", atol=1e-14)
@@ -324,7 +325,7 @@ def check_tails_agree(dist: Distribution) -> None:
 
 
 def check_density(dist: Distribution) -> None:
-    """Where there are no atoms the density integrates to differences of the CDF."""
+    """Without atoms, the density integrates to differences of the CDF."""
     for i in np.flatnonzero(~has_atoms(dist)):
         row = dist[int(i)]
         edges = np.unique(row.ppf(LEVELS))
@@ -334,7 +335,7 @@ def check_density(dist: Distribution) -> None:
         def pdf(y: FloatArray, row: Distribution = row) -> FloatArray:
             return row.pdf(y.reshape(1, -1)).reshape(y.shape)
 
-        # A kink spoils one panel, which is halved until what it spoils does not count. A density
+        # A panel with a kink is inaccurate, and is halved until its error is negligible. A density
         # that is wrong on an interval stays wrong.
         a, b = edges[:-1], edges[1:]
         for _ in range(45):
@@ -370,7 +371,7 @@ def check_intervals(dist: Distribution) -> None:
 
 
 def check_moments_and_crps(dist: Distribution, tolerance: float) -> None:
-    """Mean, variance and CRPS are those of the CDF, by quadrature of nothing else."""
+    """Mean, variance and CRPS agree with quadrature of the CDF."""
     mean, var, unit = dist.mean(), dist.var(), spread_of(dist)[:, 0]
     require_same(dist.std() ** 2, var, "var is not the square of std", rtol=1e-12)
     values = np.concatenate(
@@ -394,7 +395,7 @@ def check_moments_and_crps(dist: Distribution, tolerance: float) -> None:
 
 
 def check_score(dist: Distribution) -> None:
-    """The score rises, is finite far out, and is undone by unscore."""
+    """The score rises, is finite in the tails, and unscore inverts it."""
     middle, unit = dist.median()[:, None], spread_of(dist)
     steps = np.concatenate([-np.geomspace(1e6, 1e-3, 40), [0.0], np.geomspace(1e-3, 1e6, 40)])
     y = middle + unit * steps
@@ -408,7 +409,7 @@ def check_score(dist: Distribution) -> None:
     back = dist.unscore(s)
     fault = "the score of unscore(s) is not s"
     require_same(dist.score(back), s, fault, rtol=1e-9, atol=1e-9)
-    # Between far components of a mixture the score has few digits to tell values apart.
+    # Between distant components of a mixture the score has few significant digits.
     near = np.abs(back - y) <= 1e-6 * (unit + np.abs(y))
     require_all(near, "unscore(score(y)) is not y", y=y, found=back)
     s = np.linspace(-4.0, 4.0, 33)[None, :]
@@ -420,20 +421,20 @@ def check_score(dist: Distribution) -> None:
 def check_sample(dist: Distribution) -> None:
     """Draws have the right shape, can be repeated, and follow the CDF."""
     n, few, size = len(dist), 50, 4000
-    once, draws = dist.sample(few, random_state=0), dist.sample(size, random_state=0)
-    shapes = [dist.sample().shape, once.shape, draws.shape]
+    first, draws = dist.sample(few, random_state=0), dist.sample(size, random_state=0)
+    shapes = [dist.sample().shape, first.shape, draws.shape]
     expected = [(n, 1), (n, few), (n, size)]
     fault = f"draws of 1, {few} and {size} have shapes {shapes}; expected {expected}"
     require(shapes == expected, fault)
     require_all(np.isfinite(draws), "a draw is not finite", found=draws)
     again = dist.sample(few, random_state=0)
-    require_same(again, once, "draws do not repeat with the same random_state")
+    require_same(again, first, "draws do not repeat with the same random_state")
     again = dist.sample(few, random_state=np.random.default_rng(0))
-    require_same(again, once, "draws by a Generator are not those of its seed")
+    require_same(again, first, "draws by a Generator are not those of its seed")
     other = dist.sample(few, random_state=1)
     low, high = dist.ppf([0.1, 0.9]).T
-    moves = (other != once).any(axis=1) | (low == high)
-    require_all(moves, "draws do not depend on random_state", first_draw=once[:, 0])
+    moves = (other != first).any(axis=1) | (low == high)
+    require_all(moves, "draws do not depend on random_state", first_draw=first[:, 0])
     # Kolmogorov-Smirnov, from both sides of every step; Massart's bound at level 1e-6.
     draws = np.sort(draws, axis=1)
     hair = hair_of(draws)
@@ -447,7 +448,7 @@ def check_sample(dist: Distribution) -> None:
 
 
 def check_inputs_are_left_alone(dist: Distribution) -> None:
-    """Arguments keep their values, results are the caller's own, float32 is upcast."""
+    """Arguments are not changed, results are new arrays, float32 is upcast."""
     y, q = dist.ppf([0.2, 0.6]), np.array([0.1, 0.5])
     for name in (*_AT_VALUES, "ppf"):
         method = getattr(dist, name)

@@ -1,4 +1,4 @@
-"""What every calibrated regressor must do, whatever it is made of."""
+"""Checks of what every calibrated regressor must do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import numpy as np
 
 from trueline._validation import CalibrationWarning, FloatArray
 from trueline.recalibration import Recalibrator
-from trueline.testing._require import description, require, require_all, require_same
+from trueline.testing._require import (
+    description,
+    require,
+    require_all,
+    require_nested,
+    require_quantiles,
+    require_same,
+)
 
 _LEVELS = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
 _COVERAGES = np.array([0.2, 0.5, 0.8])
@@ -25,40 +32,40 @@ def check_estimator(
     groups: Any = None,
     weights_repeat: bool = False,
 ) -> None:
-    """Check what a regressor with calibrated forecasts promises.
+    """Check that a regressor with calibrated forecasts keeps its promises.
 
-    scikit-learn's check of the same name looks at none of it:
+    The function of the same name in scikit-learn has none of these checks:
 
     - quantiles are finite, rise in the level, and are those of `predict_dist`;
     - intervals nest and end at their quantiles;
     - cdf(ppf(q)) = q where there is no atom, and `predict` is the mean;
-    - rows of the results follow rows of X: no row depends on those beside it;
-    - a fit repeats, and forgets an earlier one;
-    - `pickle` keeps what was learned, `clone` the parameters alone;
+    - no row of the results depends on other rows of X;
+    - a fit repeats, and does not depend on an earlier fit;
+    - `pickle` keeps the fitted model, `clone` only the parameters;
     - ``get_params``, ``set_params`` and `clone` reach a recalibrator among the parameters;
-    - inputs and parameters are left alone, a recalibrator that was given is not fitted;
-    - sample weights are heeded, and with `weights_repeat` a weight of k is k rows.
+    - inputs and parameters are not changed, and a recalibrator parameter is not fitted;
+    - sample weights have an effect, and with `weights_repeat` a weight of k equals k rows.
 
     Parameters
     ----------
     estimator : regressor
-        With ``fit``, ``predict``, ``predict_dist``, ``predict_interval`` and
-        ``predict_quantiles``, as `CalibratedRegressor` has them, and a fixed ``random_state``
-        if it needs one. It is not fitted: copies are.
+        A regressor with ``fit``, ``predict``, ``predict_dist``, ``predict_interval`` and
+        ``predict_quantiles``, as in `CalibratedRegressor`, and with a fixed ``random_state`` if it
+        draws random numbers. Copies are fitted.
     X, y : (n, d) and (n,) arrays, optional
-        Rows to fit on, at least 30; 120 made ones by default.
+        Rows to fit on, at least 30; by default 120 simulated rows.
     groups : (n,) array, optional
-        Passed to ``fit`` and to everything that predicts.
+        Groups passed to ``fit`` and to all predictions.
     weights_repeat : bool, default False
-        Check also that a weight of k is k rows, and of 0 none, through the whole estimator. A
-        parameter ``cv`` that is no string is set to folds in which a row stands beside its
-        repeats. It holds where that is true of the wrapped estimator and nothing is drawn at
-        random: around least squares, or a `FrozenEstimator`, and without a learned scale.
+        Whether to check also that a weight of k equals k rows, and a weight of 0 no row, for the
+        whole estimator. A parameter ``cv`` that is not a string is set to folds that keep repeats
+        of a row together. This holds if it holds for the wrapped estimator and nothing is drawn at
+        random: for least squares or a `FrozenEstimator`, without a learned scale.
 
     Raises
     ------
     AssertionError
-        At the first promise that is broken, saying which, with the numbers seen.
+        At the first check that fails, with the numbers found.
 
     Examples
     --------
@@ -67,7 +74,7 @@ def check_estimator(
     >>> model = tl.CalibratedRegressor(BayesianRidge(), scale_estimator=None, random_state=0)
     >>> tl.testing.check_estimator(model)
 
-    Without a seed the folds are other ones each time:
+    Without a seed, every fit has different folds:
 
     >>> tl.testing.check_estimator(model.set_params(random_state=None))
     Traceback (most recent call last):
@@ -75,10 +82,10 @@ def check_estimator(
     AssertionError: a second fit on the same rows differs: ...
     """
     if X is None:
-        X, y = _made_rows()
+        X, y = _simulated_rows()
     case = _Case(estimator, X, y, groups)
     with warnings.catch_warnings():
-        # So few rows cannot support every level, and that is not what is checked.
+        # The rows are too few for extreme levels, which is not the subject of the checks.
         warnings.simplefilter("ignore", CalibrationWarning)
         weighted = check_inputs_are_left_alone(case)
         fitted = case.fit()
@@ -99,18 +106,18 @@ class _Case:
 
     def __init__(self, estimator: Any, X: Any, y: Any, groups: Any) -> None:
         self.estimator = estimator
-        # Copies, for an estimator may be so bad as to write to them.
+        # Copies, because a wrong estimator may write to them.
         self.X = np.array(X)
         self.y = np.array(y)
         self.groups = None if groups is None else np.array(groups)
         self.weight = np.random.default_rng(1).integers(0, 4, size=len(self.y)).astype(float)
 
     def of(self, rows: Any = slice(None)) -> dict[str, Any]:
-        """Groups of some rows, as a keyword where there are any."""
+        """Return the groups of some rows as a keyword argument, if there are groups."""
         return {} if self.groups is None else {"groups": self.groups[rows]}
 
     def fit(self, rows: Any = slice(None), sample_weight: Any = None, model: Any = None) -> Any:
-        """Fit a copy, or a model that is given."""
+        """Fit a copy, or this model."""
         from sklearn.base import clone
 
         model = clone(self.estimator) if model is None else model
@@ -118,7 +125,7 @@ class _Case:
         return model.fit(self.X[rows], self.y[rows], **self.of(rows), **more)
 
     def with_folds(self, rows: Any) -> Any:
-        """Return a copy that splits by the row, so that repeats of a row stay together."""
+        """Return a copy with folds that keep repeats of a row together."""
         from sklearn.base import clone
 
         model = clone(self.estimator)
@@ -130,25 +137,25 @@ class _Case:
         return model.set_params(cv=splits)
 
     def outline(self, fitted: Any, rows: Any = slice(None)) -> FloatArray:
-        """All that is predicted of some rows, (n, m)."""
+        """Return predictions of some rows that tell any two models apart, (n, m)."""
         dist = fitted.predict_dist(self.X[rows], **self.of(rows))
-        # Not by quantiles, which cost a search in every row of a mixture.
+        # Quantiles are left out: they need a search in every row of a mixture.
         values = np.quantile(self.y, _LEVELS)[None, :]
         columns = [dist.mean(), dist.std(), *dist.cdf(values).T]
         return np.stack([fitted.predict(self.X[rows], **self.of(rows)), *columns], axis=1)
 
 
-def _made_rows() -> tuple[FloatArray, FloatArray]:
+def _simulated_rows() -> tuple[FloatArray, FloatArray]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))
     return X, X @ [2.0, -1.0, 0.0] + np.exp(0.5 * X[:, 2]) * rng.normal(size=120)
 
 
-# ---- one promise each ------------------------------------------------------------------
+# ---- one function per promise ----------------------------------------------------------
 
 
 def check_inputs_are_left_alone(case: _Case) -> Any:
-    """Nothing that comes in is written to; returns a model that is fitted with weights."""
+    """No argument is changed; returns a model that is fitted with weights."""
     from sklearn.base import clone
 
     given = {"X": case.X, "y": case.y, "sample_weight": case.weight}
@@ -162,7 +169,7 @@ def check_inputs_are_left_alone(case: _Case) -> Any:
     case.outline(fitted)
     for name, a in given.items():
         b = before[name]
-        kept = (a == b) | ((a != a) & (b != b))  # noqa: PLR0124  # a missing value is not itself
+        kept = (a == b) | ((a != a) & (b != b))  # noqa: PLR0124  # NaN differs from itself
         require_all(kept, f"fit or predict changes {name}", before=b, after=a)
     after = _described(model)
     for name, text in params.items():
@@ -174,25 +181,22 @@ def check_inputs_are_left_alone(case: _Case) -> Any:
 
 
 def _described(estimator: Any) -> dict[str, str]:
-    """Parameters as text, to be compared."""
+    """Return the parameters as text."""
     return {name: description(value) for name, value in estimator.get_params().items()}
 
 
 def _recalibrators(estimator: Any) -> dict[str, Recalibrator]:
-    """Parameters that are recalibrators."""
+    """Return the parameters that are recalibrators."""
     params = estimator.get_params(deep=False)
     return {name: part for name, part in params.items() if isinstance(part, Recalibrator)}
 
 
 def check_quantiles(fitted: Any, case: _Case) -> None:
-    """Quantiles rise in the level, are finite, and are those of the forecasts."""
+    """Quantiles rise in the level, are finite, and agree with the forecasts."""
     values = np.asarray(fitted.predict_quantiles(case.X, _LEVELS, **case.of()))
     shape = (len(case.X), len(_LEVELS))
     require(values.shape == shape, f"quantiles have shape {values.shape}; expected {shape}")
-    require_all(np.isfinite(values), "a quantile is not finite", level=_LEVELS, found=values)
-    rises = np.diff(values, axis=1) >= 0
-    fault = "a quantile falls as its level rises"
-    require_all(rises, fault, level=_LEVELS[:-1], found=values[:, :-1], next=values[:, 1:])
+    require_quantiles(_LEVELS, values)
     expected = fitted.predict_dist(case.X, **case.of()).ppf(_LEVELS)
     require_same(values, expected, "quantiles are not those of predict_dist")
 
@@ -204,10 +208,7 @@ def check_intervals(fitted: Any, case: _Case) -> None:
     fault = f"ends of an interval have shapes {sorted(shapes)}; expected {(len(case.X),)}"
     require(shapes == {(len(case.X),)}, fault)
     lower, upper = (np.stack([np.asarray(pair[i]) for pair in pairs], axis=1) for i in (0, 1))
-    ends = {"coverage": _COVERAGES, "lower": lower, "upper": upper}
-    require_all(lower <= upper, "an interval is upside down", **ends)
-    nests = (np.diff(lower, axis=1) <= 0) & (np.diff(upper, axis=1) >= 0)
-    require_all(nests, "intervals do not nest", **{k: v[..., 1:] for k, v in ends.items()})
+    require_nested(_COVERAGES, lower, upper)
     tail = 0.5 * (1.0 - _COVERAGES)
     for found, levels in ((lower, tail), (upper, 1.0 - tail)):
         expected = fitted.predict_quantiles(case.X, levels, **case.of())
@@ -220,7 +221,7 @@ def check_distribution_of_rows(fitted: Any, case: _Case) -> None:
     dist = fitted.predict_dist(case.X, **case.of())
     y = dist.ppf(_LEVELS)
     hair = 1e-9 * np.maximum(np.abs(y).max(axis=1, keepdims=True), dist.std()[:, None])
-    # Beside an atom the CDF jumps over q; a CDF that rises without one is q at ppf(q).
+    # At an atom q lies between the CDF on both sides; without atoms both are q.
     below, above = dist.cdf(y - hair), dist.cdf(y + hair)
     inverse = (below <= _LEVELS + 1e-9) & (above >= _LEVELS - 1e-9)
     seen = {"q": _LEVELS, "y": y, "just_below": below, "just_above": above}
@@ -230,7 +231,7 @@ def check_distribution_of_rows(fitted: Any, case: _Case) -> None:
 
 
 def check_rows(fitted: Any, case: _Case) -> None:
-    """A row's forecast is its own, whatever rows stand beside it."""
+    """The forecast of a row does not depend on other rows."""
     whole = case.outline(fitted)
     n = len(case.X)
     for rows in (np.random.default_rng(0).permutation(n), np.arange(n // 3), np.array([n - 1])):
@@ -238,7 +239,7 @@ def check_rows(fitted: Any, case: _Case) -> None:
 
 
 def check_refit(fitted: Any, case: _Case) -> None:
-    """A fit repeats, and forgets what came before it."""
+    """A fit repeats, and does not depend on an earlier fit."""
     whole = case.outline(fitted)
     again = case.outline(case.fit())
     _require_same(again, whole, "a second fit on the same rows differs")
@@ -247,12 +248,12 @@ def check_refit(fitted: Any, case: _Case) -> None:
 
 
 def check_copies(fitted: Any, case: _Case) -> None:
-    """`pickle` keeps what was learned; `clone` keeps the parameters alone."""
+    """`pickle` keeps the fitted model; `clone` keeps only the parameters."""
     from sklearn.base import clone
     from sklearn.exceptions import NotFittedError
 
     whole = case.outline(fitted)
-    twin = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # what was written on this line
+    twin = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # written on this line
     _require_same(case.outline(twin), whole, "pickle gives back another model")
     blank = clone(fitted)
     fault = f"clone makes {blank!r} of {case.estimator!r}"
@@ -293,7 +294,7 @@ def check_weights_count(fitted: Any, weighted: Any, case: _Case) -> None:
 
 
 def check_weights_repeat(case: _Case) -> None:
-    """A weight of k is k rows, and of 0 none."""
+    """A weight of k equals k rows, and a weight of 0 no row."""
     rows = np.arange(len(case.y))
     weighted = case.fit(sample_weight=case.weight, model=case.with_folds(rows))
     rows = np.repeat(rows, case.weight.astype(int))

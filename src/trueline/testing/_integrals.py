@@ -1,4 +1,4 @@
-"""Moments and the CRPS of one row by quadrature that knows its CDF only."""
+"""Moments and the CRPS of one row by quadrature of its CDF."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from trueline.distributions import Distribution
 
 Function = Callable[[FloatArray], FloatArray]
 
-# Levels that reach far into both tails; the upper one ends where 1 - q runs out of digits.
+# Levels far into both tails; the upper tail ends where 1 - q has no digits left.
 _TAIL = 10.0 ** -np.arange(12.0, 1.0, -1.0)
 LEVELS = np.concatenate([_TAIL, np.linspace(0.02, 0.98, 49), 1.0 - _TAIL[::-1]])
 
-# More panels than this are noise, not shape.
+# More panels than this are due to noise.
 MOST_PANELS = 20_000
 
-# Gauss-Lobatto: with the ends of a panel among the nodes, a jump beside one is not overlooked.
+# Gauss-Lobatto nodes include the ends of a panel, so that no jump beside an end is missed.
 _P9 = np.polynomial.Legendre.basis(9)
 _NODES = np.concatenate([[-1.0], np.sort(_P9.deriv().roots()), [1.0]])
 _WEIGHTS = 2.0 / (90.0 * _P9(_NODES) ** 2)
 
 
 def lobatto(f: Function, a: FloatArray, b: FloatArray) -> FloatArray:
-    """Gauss-Lobatto on each panel from a to b."""
+    """Return the Gauss-Lobatto integral over each panel from a to b."""
     half = 0.5 * (b - a)
     return (f((a + half)[:, None] + half[:, None] * _NODES) @ _WEIGHTS) * half
 
 
 def integrate(f: Function, edges: FloatArray) -> float:
-    """Integral of f, halving every panel that differs from the sum of its halves."""
+    """Integrate f; every panel that differs from the sum of its halves is halved."""
     if edges.size < 2:
         return 0.0
     a, b = edges[:-1], edges[1:]
@@ -56,7 +56,7 @@ def integrate(f: Function, edges: FloatArray) -> float:
 
 
 class RowIntegrals:
-    """Integrals of the CDF of one row, from so far below to so far above that nothing is left."""
+    """Integrals of the CDF of one row over its whole range."""
 
     def __init__(self, dist: Distribution) -> None:
         self.dist = dist
@@ -65,7 +65,7 @@ class RowIntegrals:
         unit = float(inner[-1] - inner[0]) or 1.0
         growth = unit * 2.0 ** np.arange(0.0, 180.0)
         low, high = self.middle - growth, self.middle + growth
-        # So heavy that y^2 times the tail has not vanished: the variance still counts it.
+        # Keep values at which y^2 times the tail still contributes to the variance.
         low = low[self.cdf(low) * growth**2 > 1e-18 * unit**2]
         high = high[self.sf(high) * growth**2 > 1e-18 * unit**2]
         reach = np.abs(np.concatenate([low, high, [self.middle + unit]]) - self.middle).max()
@@ -73,28 +73,28 @@ class RowIntegrals:
         self.edges = np.unique(np.concatenate([inner, low, high, ends]))
 
     def cdf(self, y: FloatArray) -> FloatArray:
-        """CDF at values of any shape."""
+        """Return the CDF at values of any shape."""
         return self.dist.cdf(y.reshape(1, -1)).reshape(y.shape)
 
     def sf(self, y: FloatArray) -> FloatArray:
-        """Survival function at values of any shape."""
+        """Return the survival function at values of any shape."""
         return self.dist.sf(y.reshape(1, -1)).reshape(y.shape)
 
     def _split(self, y: float, below: Function, above: Function) -> float:
-        """Integral of one function below y plus that of another above."""
+        """Integrate one function below y and another above, and add them."""
         edges = np.unique(np.concatenate([self.edges, [y]]))
         return integrate(below, edges[edges <= y]) + integrate(above, edges[edges >= y])
 
     def mean(self) -> float:
-        """E Y."""
+        """Return E Y."""
         return self.middle + self._split(self.middle, lambda y: -self.cdf(y), self.sf)
 
     def var(self, mean: float) -> float:
-        """E (Y - mean)^2."""
+        """Return E (Y - mean)^2."""
         return 2.0 * self._split(
             mean, lambda y: (mean - y) * self.cdf(y), lambda y: (y - mean) * self.sf(y)
         )
 
     def crps(self, y: float) -> float:
-        """Integral of (F(x) - 1{y <= x})^2."""
+        """Return the integral of (F(x) - 1{y <= x})^2."""
         return self._split(y, lambda x: self.cdf(x) ** 2, lambda x: self.sf(x) ** 2)

@@ -1,4 +1,4 @@
-"""What every recalibrator must do, whatever its class."""
+"""Checks of what every recalibrator must do."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from trueline._load import load
 from trueline._validation import CalibrationWarning, FloatArray, NotFittedError
 from trueline.distributions import Distribution
 from trueline.recalibration import Recalibrator
-from trueline.testing._require import description, require, require_all, require_same
+from trueline.testing._require import (
+    description,
+    require,
+    require_all,
+    require_nested,
+    require_quantiles,
+    require_same,
+)
 from trueline.testing._rows import BASES, Forecast, make_rows
 from trueline.testing._trial import Results, Trial, error_of
 
-# Levels to the ends of what must be finite.
+# Levels at which quantiles must be finite.
 _LEVELS = np.array(
     [1e-12, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-12]
 )
-# Rows are summed in another order where a row stands elsewhere, or with weights.
+# Other orders of rows, or weights, change the order of sums.
 _ROUNDING = 1e-12
 
 
@@ -33,55 +40,51 @@ def check_recalibrator(
 ) -> None:
     """Check that a recalibrator does what `trueline.Recalibrator` promises.
 
-    For classes of your own; nothing here knows a class. What is checked, on each kind of
-    forecast:
+    Use it in tests of your own classes. The checks, for each kind of forecast, are:
 
-    - ``get_params``, ``set_params`` and scikit-learn's ``clone`` keep every parameter;
-    - before ``fit`` everything that needs one raises `NotFittedError`;
-    - ``fit`` returns self, repeats, forgets earlier rows, takes lists, and leaves y, weights,
-      forecasts and parameters alone;
-    - ``transform`` gives a distribution of as many rows, and each row depends on itself only;
-    - quantiles are finite and rise, intervals nest, the CDF undoes the quantiles;
-    - the order of calibration rows changes nothing;
-    - a weight of k is k rows, of 0 none, of 1 what no weights are;
-    - maps merge to the map of all rows, in any order, and merging changes no part;
-    - a compressed map is smaller, the better the more it keeps, and says what it lost;
-    - JSON and `pickle` give back the same map, a clone has learned nothing;
-    - a recalibrated forecast keeps its score, so that recalibrating twice is doing it once;
-    - with a handful of rows, or all of them tied, every result is a number.
+    - ``get_params``, ``set_params`` and ``clone`` of scikit-learn keep every parameter;
+    - methods that need a fitted map raise `NotFittedError` before ``fit``;
+    - ``fit`` returns self, repeats, does not depend on an earlier fit, takes lists, and does not
+      change y, weights, forecasts or parameters;
+    - ``transform`` returns a distribution with as many rows, and no row depends on other rows;
+    - quantiles are finite and rise, intervals nest, and the CDF inverts the quantiles;
+    - the order of calibration rows has no effect;
+    - a weight of k equals k rows, 0 no row, and weights of 1 equal no weights;
+    - maps merge to the map of all rows, in any order, and merging does not change its parts;
+    - a compressed map is smaller, and its reported error falls with its size;
+    - JSON and `pickle` return the same map, and a clone is not fitted;
+    - a recalibrated forecast keeps its score, so that recalibrating twice equals doing it once;
+    - with few rows, or with all rows tied, every result is a number.
 
     Merging, compressing and JSON are optional: a class may refuse each with a `TypeError` or
-    `NotImplementedError` that names it and says why. `trueline.load` reads the library's own
-    classes only; JSON of another is read back with ``_set_state``.
+    `NotImplementedError` that names the class and the reason. `trueline.load` reads only classes
+    of the library; ``_set_state`` reads the JSON of others.
 
-    A map that takes ``X`` at ``fit``, such as `Conditional`, learns how the score depends on x.
-    Drawing or splitting rows for that, it may depend on their order, and a weight of k need not
-    be k rows to the last digit, but a row of weight 0 must not count; nor has its forecast the
-    score of its base. Its other promises are the same. A map that cannot be fitted without
-    ``groups`` gets them.
+    A map that takes ``X`` at ``fit``, such as `Conditional`, may depend on the order of rows, a
+    weight of k need not equal k rows to the last digit, and its forecast need not have the score
+    of its base; but a row of weight 0 must have no effect. A map that needs ``groups`` gets them.
 
     Parameters
     ----------
     recalibrator : Recalibrator
-        With its parameters set, and a fixed ``random_state`` if it needs one. It is copied
-        and not fitted.
+        A recalibrator with a fixed ``random_state`` if it draws random numbers. Copies are fitted.
     bases : iterable of callables, optional
-        Each makes a forecast of n rows from centres (n,), widths (n,) and a
-        `numpy.random.Generator`. By default one of every kind that trueline has.
+        Functions that return a forecast of n rows from centres (n,), widths (n,) and a
+        `numpy.random.Generator`. By default one for every kind of forecast in trueline.
     tolerance : float, default 1e-9
-        Difference between two maps that should be the same. The library's own keep 0.
+        Largest difference between maps that should be equal. Maps of the library keep 0.
 
     Raises
     ------
     AssertionError
-        At the first promise that is broken, saying which, with the numbers seen.
+        At the first check that fails, with the numbers found.
 
     Notes
     -----
-    A subclass gives ``fit``, ``transform``, ``_is_fitted`` and ``compression_error_``, and does
-    or refuses ``merge``, ``compress``, ``_state`` and ``_set_state``, of which the last two make
-    JSON. What is learned belongs in attributes, never in parameters, and ``transform`` begins
-    with ``self._check_fitted()``. The class must be importable, or it cannot be pickled.
+    A subclass defines ``fit``, ``transform``, ``_is_fitted`` and ``compression_error_``, and
+    implements or refuses ``merge``, ``compress``, and ``_state`` with ``_set_state`` for JSON.
+    What it learns is stored in attributes, never in parameters, and ``transform`` begins with
+    ``self._check_fitted()``. The class must be importable, because otherwise it cannot be pickled.
 
     Examples
     --------
@@ -92,12 +95,12 @@ def check_recalibrator(
     >>> forest = QuantileForest(5, random_state=0)
     >>> tl.testing.check_recalibrator(tl.Conditional(forest), [normal])
 
-    A map of one's own that does not heed its weights:
+    A map that ignores its weights:
 
-    >>> class Heedless(tl.Isotonic):
+    >>> class Unweighted(tl.Isotonic):
     ...     def fit(self, y, dist, sample_weight=None, groups=None):
     ...         return super().fit(y, dist, groups=groups)
-    >>> tl.testing.check_recalibrator(Heedless(), [normal])
+    >>> tl.testing.check_recalibrator(Unweighted(), [normal])
     Traceback (most recent call last):
         ...
     AssertionError: a row of weight 0 counts: cdf: ...
@@ -109,7 +112,7 @@ def check_recalibrator(
             f"trueline.Recalibrator, such as Isotonic()."
         )
     with warnings.catch_warnings():
-        # Levels far out, few rows and ties are asked for on purpose.
+        # The checks use extreme levels, few rows and ties on purpose.
         warnings.simplefilter("ignore", CalibrationWarning)
         check_params(recalibrator)
         for base in bases or BASES.values():
@@ -132,7 +135,7 @@ def check_recalibrator(
             check_few_rows_and_ties(trial)
 
 
-# ---- one promise each ------------------------------------------------------------------
+# ---- one function per promise ----------------------------------------------------------
 
 
 def check_params(recalibrator: Recalibrator) -> None:
@@ -161,8 +164,8 @@ def check_params(recalibrator: Recalibrator) -> None:
 
 
 def check_arguments_are_left_alone(trial: Trial) -> None:
-    """Fit returns self; neither fit nor transform writes to what it is given."""
-    # Rows that nothing has touched yet, and the same again.
+    """Fit returns self; neither fit nor transform changes its arguments."""
+    # Two equal sets of rows that no other check has used.
     rows, kept = make_rows(trial.base, 40), make_rows(trial.base, 40)
     copy, weight = trial.blank(), trial.weight.astype(np.float64)
     text = repr(copy)
@@ -179,7 +182,7 @@ def check_arguments_are_left_alone(trial: Trial) -> None:
 
 
 def check_unfitted(trial: Trial, blank: Recalibrator) -> None:
-    """Before fit, everything that needs one says so."""
+    """Methods that need a fitted map raise NotFittedError before fit."""
     uses: dict[str, tuple[bool, Callable[[], object]]] = {
         "transform": (True, lambda: trial.transform(blank, trial.rows)),
         "to_json": (trial.writes, blank.to_json),
@@ -203,22 +206,22 @@ def check_unfitted(trial: Trial, blank: Recalibrator) -> None:
 
 
 def check_fit(trial: Trial) -> None:
-    """A fit repeats, forgets earlier rows, and takes lists."""
+    """A fit repeats, does not depend on an earlier fit, and takes lists."""
     rows = trial.rows
     second = trial.outline(trial.fit(rows))
-    trial.require_same(second, trial.once, "a second fit on the same rows differs")
+    trial.require_same(second, trial.unweighted, "a second fit on the same rows differs")
     other = rows.take(np.arange(0, len(rows.y), 2))
     copy = trial.fit(rows, trial.weight)
-    for given, fresh in ((other, trial.outline(trial.fit(other))), (rows, trial.once)):
+    for given, fresh in ((other, trial.outline(trial.fit(other))), (rows, trial.unweighted)):
         again = trial.outline(trial.fit(given, model=copy))
         trial.require_same(again, fresh, "fit remembers earlier rows")
     lists = rows._replace(y=rows.y.tolist(), groups=rows.groups.tolist(), X=rows.X.tolist())
     of_lists = trial.outline(trial.fit(lists))
-    trial.require_same(of_lists, trial.once, "lists give another map than arrays")
+    trial.require_same(of_lists, trial.unweighted, "lists give another map than arrays")
 
 
 def check_transform(trial: Trial) -> None:
-    """Each row depends on itself only."""
+    """No row depends on other rows."""
     fit, new = trial.fit(trial.rows), trial.new
     whole = trial.outline(fit)
     for order in (np.array([3, 0, 4, 1, 2]), np.array([2])):
@@ -229,23 +232,16 @@ def check_transform(trial: Trial) -> None:
 
 
 def check_quantiles(trial: Trial) -> None:
-    """Quantiles are finite and rise, intervals nest, and the CDF undoes them."""
+    """Quantiles are finite and rise, intervals nest, and the CDF inverts the quantiles."""
     dist = trial.transform(trial.fit(trial.rows), trial.new)
     q = np.sort(np.concatenate([_LEVELS, np.linspace(0.013, 0.987, 41)]))
     y = dist.ppf(q)
-    require_all(np.isfinite(y), "a quantile is not finite", level=q, found=y)
-    rises = np.diff(y, axis=1) >= 0
-    fault = "a quantile falls as its level rises"
-    require_all(rises, fault, level=q[:-1], found=y[:, :-1], next=y[:, 1:])
+    require_quantiles(q, y)
     coverage = np.linspace(0.02, 0.98, 25)
-    lower, upper = dist.interval(coverage)
-    ends = {"coverage": coverage, "lower": lower, "upper": upper}
-    require_all(lower <= upper, "an interval is upside down", **ends)
-    nests = (np.diff(lower, axis=1) <= 0) & (np.diff(upper, axis=1) >= 0)
-    require_all(nests, "intervals do not nest", **{k: v[..., 1:] for k, v in ends.items()})
+    require_nested(coverage, *dist.interval(coverage))
     draws = dist.sample(50, random_state=0)
     require_all(np.isfinite(draws), "a draw is not finite", found=draws)
-    # y is exact to a few roundings; over an atom, which is that wide at most, the CDF jumps.
+    # y is exact up to rounding; at an atom q lies between the CDF on both sides.
     hair = 16.0 * np.spacing(np.abs(y).max(axis=1, keepdims=True))
     below, above = dist.cdf(y - hair), dist.cdf(y + hair)
     slack = 1e-9 * np.minimum(q, 1.0 - q) + 2e-16
@@ -255,7 +251,7 @@ def check_quantiles(trial: Trial) -> None:
 
 
 def check_rows_without_weight(trial: Trial) -> None:
-    """What happened in a row of weight 0 is of no account."""
+    """The outcome of a row of weight 0 has no effect."""
     rows, weight = trial.rows, trial.weight
     spoiled = rows._replace(y=np.where(weight > 0, rows.y, rows.y + 1e3))
     found = trial.outline(trial.fit(spoiled, weight))
@@ -263,11 +259,11 @@ def check_rows_without_weight(trial: Trial) -> None:
 
 
 def check_order_of_rows(trial: Trial) -> None:
-    """The order of calibration rows changes nothing."""
+    """The order of calibration rows has no effect."""
     rows = trial.rows
     order = np.random.default_rng(5).permutation(len(rows.y))
     shuffled = trial.outline(trial.fit(rows.take(order)))
-    trial.require_same(shuffled, trial.once, "the map depends on the order of rows")
+    trial.require_same(shuffled, trial.unweighted, "the map depends on the order of rows")
     weight = np.random.default_rng(6).uniform(0.1, 3.0, len(rows.y))
     weighted = trial.outline(trial.fit(rows, weight))
     shuffled = trial.outline(trial.fit(rows.take(order), weight[order]))
@@ -276,32 +272,32 @@ def check_order_of_rows(trial: Trial) -> None:
 
 
 def check_weights(trial: Trial) -> None:
-    """A weight of k is k rows, of 0 none, and of 1 what it is without weights."""
+    """A weight of k equals k rows, and weights of 1 equal no weights."""
     rows, n = trial.rows, len(trial.rows.y)
     repeated = trial.fit(rows.take(np.repeat(np.arange(n), trial.weight)))
     fault = "a weight of k is not k rows"
     trial.require_same(trial.weighted, trial.outline(repeated), fault)
     ones = trial.outline(trial.fit(rows, np.ones(n)))
-    trial.require_same(ones, trial.once, "weights of 1 are not as no weights")
+    trial.require_same(ones, trial.unweighted, "weights of 1 are not as no weights")
 
 
 def check_merge(trial: Trial) -> None:
-    """Merged maps are the map of all rows, in any order, however they were split."""
+    """Merged maps equal the map of all rows, for any split and order."""
     rows, n = trial.rows, len(trial.rows.y)
     one, two, three = parts = [trial.fit(rows.take(np.arange(n) % 3 == k)) for k in range(3)]
     before = [trial.state(part) for part in parts]
     joined = [one.merge(two).merge(three), one.merge(two.merge(three))]
     for part, state in zip(parts, before, strict=True):
         trial.require_same_state(trial.state(part), state, "merge changes its parts")
-    for first in (np.arange(n) < 1, np.arange(n) % 3 == 0, rows.groups == "a", rows.y > 0):
-        one, two = (trial.fit(rows.take(part)) for part in (first, ~first))
+    for half in (np.arange(n) < 1, np.arange(n) % 3 == 0, rows.groups == "a", rows.y > 0):
+        one, two = (trial.fit(rows.take(part)) for part in (half, ~half))
         found = trial.outline(one.merge(two))
-        trial.require_same(found, trial.once, "merged maps are not the map of all rows")
+        trial.require_same(found, trial.unweighted, "merged maps are not the map of all rows")
         found = trial.outline(two.merge(one))
-        trial.require_same(found, trial.once, "merged the other way round, maps differ")
+        trial.require_same(found, trial.unweighted, "merged the other way round, maps differ")
     for three_in_one in joined:
         found = trial.outline(three_in_one)
-        trial.require_same(found, trial.once, "three maps merge otherwise than two")
+        trial.require_same(found, trial.unweighted, "three maps merge otherwise than two")
     weight = np.random.default_rng(3).uniform(0.1, 3.0, n)
     one, two = (trial.fit(rows.take(part), weight[part]) for part in (rows.y > 0, rows.y <= 0))
     expected = trial.outline(trial.fit(rows, weight))
@@ -314,7 +310,7 @@ def check_merge(trial: Trial) -> None:
 
 
 def check_compress(trial: Trial) -> None:
-    """A smaller state says what it lost, and loses less the more it keeps."""
+    """A compressed map reports its error, which falls with its size."""
     rows = make_rows(trial.base, 300, seed=4)
     fit = trial.fit(rows)
     exact = fit.compression_error_
@@ -347,7 +343,7 @@ def check_compress(trial: Trial) -> None:
 
 
 def check_copies(trial: Trial) -> None:
-    """JSON and pickle give back the same map; clone gives a blank one."""
+    """JSON and pickle return the same map; clone returns an unfitted one."""
     from sklearn.base import clone
 
     rows = trial.rows
@@ -356,18 +352,18 @@ def check_copies(trial: Trial) -> None:
     if trial.compresses:
         fits.append(trial.fit(rows).compress(10))
     for fit in fits:
-        once = trial.outline(fit)
+        outline = trial.outline(fit)
         if trial.writes:
-            check_json(trial, fit, once)
-        twin = pickle.loads(pickle.dumps(fit))  # noqa: S301  # what was written on this line
-        trial.require_same(trial.outline(twin), once, "pickle gives back another map")
+            check_json(trial, fit, outline)
+        twin = pickle.loads(pickle.dumps(fit))  # noqa: S301  # written on this line
+        trial.require_same(trial.outline(twin), outline, "pickle gives back another map")
         blank = clone(fit)
         require(not blank._is_fitted(), "a clone is fitted")
         check_unfitted(trial, blank)
 
 
-def check_json(trial: Trial, fit: Recalibrator, once: Results) -> None:
-    """A file holds the whole map, and nothing is left beside it."""
+def check_json(trial: Trial, fit: Recalibrator, expected: Results) -> None:
+    """The file holds the whole map, and no other file is left."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "map.json"
         text = fit.to_json(path)
@@ -378,7 +374,7 @@ def check_json(trial: Trial, fit: Recalibrator, once: Results) -> None:
         try:
             loaded = load(path)
         except ValueError as error:
-            # Only classes of the library are read from files; others read their state back.
+            # load reads only classes of the library; others restore their state.
             fault = f"load does not read what to_json wrote: {error}"
             require(type(fit).__name__ in str(error), fault)
             loaded = trial.blank()
@@ -387,7 +383,7 @@ def check_json(trial: Trial, fit: Recalibrator, once: Results) -> None:
     require(type(loaded) is type(fit), f"JSON gives back a {kinds[0]}; expected this {kinds[1]}")
     fault = f"JSON gives back {loaded!r}; expected {fit!r}"
     require(description(loaded) == description(fit), fault)
-    trial.require_same(trial.outline(loaded), once, "JSON gives back another map")
+    trial.require_same(trial.outline(loaded), expected, "JSON gives back another map")
     require(loaded.to_json() == text, "JSON of a map that came from JSON differs")
     errors = loaded.compression_error_, fit.compression_error_
     fault = f"JSON gives back a compression_error_ of {errors[0]}; expected {errors[1]}"
@@ -399,7 +395,7 @@ def check_json(trial: Trial, fit: Recalibrator, once: Results) -> None:
 
 
 def check_recalibrated_again(trial: Trial) -> None:
-    """A recalibrated forecast keeps its score, so that it can be recalibrated like its base."""
+    """A recalibrated forecast keeps its score and can be recalibrated like its base."""
     rows, new = trial.rows, trial.new
     fit = trial.fit(rows)
     recalibrated = new._replace(dist=trial.transform(fit, new))
@@ -409,14 +405,14 @@ def check_recalibrated_again(trial: Trial) -> None:
     found = recalibrated.dist.score(new.y)
     require_same(found, new.dist.score(new.y), "a recalibrated forecast has another score")
     twice = trial.outline(fit, recalibrated)
-    trial.require_same(twice, trial.once, "a forecast that is transformed twice differs")
+    trial.require_same(twice, trial.unweighted, "a forecast that is transformed twice differs")
     again = trial.fit(rows._replace(dist=trial.transform(fit, rows)))
     fault = "fitted on recalibrated forecasts, the map differs"
-    trial.require_same(trial.outline(again), trial.once, fault)
+    trial.require_same(trial.outline(again), trial.unweighted, fault)
 
 
 def check_few_rows_and_ties(trial: Trial) -> None:
-    """However little or odd the data, every result is a number and every quantile finite."""
+    """With few or tied rows, every result is a number and every quantile finite."""
     ten, new = make_rows(trial.base, 10, seed=8), make_rows(trial.base, 2, seed=9)
     first = np.zeros(10, dtype=int)
     centre = ten.dist.unscore(0.0)
@@ -435,25 +431,22 @@ def check_few_rows_and_ties(trial: Trial) -> None:
     for what, rows in cases.items():
         fit = trial.fit(rows)
         known = new._replace(groups=np.resize(np.unique(rows.groups), len(new.y)))
-        # At a value that was seen as well, with its own forecast: that is where the atoms are.
+        # One value is a calibration outcome with its own forecast, where the atoms are.
         at = known._replace(dist=rows.dist[[0, 0]], y=np.array([rows.y[0], new.y[1]]))
-        values = _everything(trial.transform(fit, at), at.y)
+        values = _results(trial.transform(fit, at), at.y)
         for name, value in values.items():
             fault = f"{name} is not finite when fitted on {what}"
             endless = name.startswith("log")
             number = ~np.isnan(value) if endless else np.isfinite(value)
             require_all(number, fault, found=value)
-        y = values["ppf"]
-        fault = f"a quantile falls as its level rises when fitted on {what}"
-        rises = np.diff(y, axis=1) >= 0
-        require_all(rises, fault, level=_LEVELS[:-1], found=y[:, :-1], next=y[:, 1:])
+        require_quantiles(_LEVELS, values["ppf"], f" when fitted on {what}")
         fault = f"a forecast has no spread when fitted on {what}"
         require_all(values["var"] > 0, fault, var=values["var"])
         trial.require_no_nan(fit, known, f"when fitted on {what}")
 
 
-def _everything(dist: Distribution, y: FloatArray) -> Results:
-    """Every result of a distribution at y."""
+def _results(dist: Distribution, y: FloatArray) -> Results:
+    """Return every result of a distribution at y."""
     at_y = ("cdf", "sf", "logcdf", "logsf", "logpdf", "pdf", "crps")
     return {
         "ppf": dist.ppf(_LEVELS),

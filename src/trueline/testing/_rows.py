@@ -1,4 +1,4 @@
-"""Rows to fit a recalibrator on, with forecasts of every kind."""
+"""Simulated rows to fit a recalibrator on, with forecasts of every kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _mixture(loc: FloatArray, scale: FloatArray, _: np.random.Generator) -> Dist
     return Mixture([Normal(loc, scale), Logistic(loc + scale, 2.0 * scale)], [0.7, 0.3])
 
 
-#: One forecast of each kind, from a centre and a width a row.
+#: One forecast of each kind, from a centre and a width per row.
 BASES: dict[str, Forecast] = {
     "Normal": lambda loc, scale, _: Normal(loc, scale),
     "StudentT": lambda loc, scale, _: StudentT(loc, scale, df=4.0),
@@ -48,7 +48,7 @@ BASES: dict[str, Forecast] = {
 
 
 class Rows(NamedTuple):
-    """Outcomes, their forecasts, and the group and the features of each row."""
+    """Outcomes, forecasts, groups and features."""
 
     y: FloatArray
     dist: Distribution
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
 
 
 def make_rows(base: Forecast, n: int, seed: int = 0) -> Rows:
-    """Rows on which the forecast is biased and too sure of itself."""
+    """Simulate rows on which the forecast is biased and too narrow."""
     rng = np.random.default_rng(seed)
     loc, scale = 3.0 * rng.normal(size=n), np.exp(0.5 * rng.normal(size=n))
     y = loc + scale * (0.5 + 2.0 * rng.normal(size=n))

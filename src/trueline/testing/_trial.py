@@ -1,4 +1,4 @@
-"""A recalibrator on trial: how it is used, whatever it takes, and what it is able to do."""
+"""Uniform use of a recalibrator, whatever arguments and optional methods it has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Results = dict[str, FloatArray]
 
 
 class Trial:
-    """A recalibrator with a kind of forecast to try it on, and what it is able to do."""
+    """A recalibrator, a kind of forecast to try it on, and its optional methods."""
 
     def __init__(self, recalibrator: Recalibrator, base: Forecast, tolerance: float) -> None:
         self.recalibrator = recalibrator
@@ -36,7 +36,7 @@ class Trial:
         self.writes = self._able("to_json", fit.to_json)
 
     def _able(self, what: str, use: Callable[[], object]) -> bool:
-        """Whether an optional ability is there; a refusal has to say whose it is and why."""
+        """Return whether an optional method works; a refusal must name the class."""
         try:
             use()
         except (TypeError, NotImplementedError) as error:
@@ -45,12 +45,12 @@ class Trial:
         return True
 
     def require_refusal(self, what: str, error: Exception) -> None:
-        """Require a word on why, with the name of the class in it."""
+        """Require that the message of a refusal names the class."""
         fault = f"{what} is refused without saying whose it is and why: {error!r}"
         require(type(self.recalibrator).__name__ in str(error), fault)
 
     def blank(self) -> Recalibrator:
-        """Return a copy with the same parameters that has learned nothing."""
+        """Return an unfitted copy with the same parameters."""
         return type(self.recalibrator)(**self.recalibrator.get_params(deep=False))
 
     def fit(
@@ -59,7 +59,7 @@ class Trial:
         sample_weight: NDArray[Any] | None = None,
         model: Recalibrator | None = None,
     ) -> Recalibrator:
-        """Fit a copy, or a map that is given."""
+        """Fit a copy, or this map."""
         model = self.blank() if model is None else model
         return model.fit(rows.y, rows.dist, sample_weight=sample_weight, **self._given(rows))
 
@@ -75,13 +75,13 @@ class Trial:
         return dist
 
     @cached_property
-    def once(self) -> Results:
-        """What a map fitted on all rows says."""
+    def unweighted(self) -> Results:
+        """The outline of a map fitted on all rows."""
         return self.outline(self.fit(self.rows))
 
     @cached_property
     def weighted(self) -> Results:
-        """What a map fitted on all rows with their weights says."""
+        """The outline of a map fitted on all rows with their weights."""
         return self.outline(self.fit(self.rows, self.weight))
 
     def _given(self, rows: Rows) -> dict[str, Any]:
@@ -89,9 +89,9 @@ class Trial:
         return {**given, "X": rows.X} if self.takes_features else given
 
     def outline(self, fit: Recalibrator, rows: Rows | None = None) -> Results:
-        """Return what the map says of some rows: enough to tell any two maps apart.
+        """Return results for some rows that tell any two maps apart.
 
-        Values only, no quantiles: for some forecasts those take a root finder.
+        Quantiles are left out: some forecasts need a root finder for them.
         """
         rows = self.new if rows is None else rows
         dist = self.transform(fit, rows)
@@ -99,11 +99,11 @@ class Trial:
         return {name: getattr(dist, name)(y) for name in ("cdf", "logcdf", "logsf", "logpdf")}
 
     def state(self, fit: Recalibrator) -> Any:
-        """Return what was learned, to be compared."""
+        """Return the learned state, for comparison."""
         return fit.to_json() if self.writes else self.outline(fit)
 
     def require_same_state(self, found: Any, expected: Any, fault: str) -> None:
-        """Require that nothing learned has changed."""
+        """Require that the learned state has not changed."""
         if self.writes:
             require(found == expected, f"{fault}: its JSON differs")
         else:
@@ -118,13 +118,13 @@ class Trial:
             require_same(value, expected[name], f"{fault}: {name}", rtol=close, atol=close)
 
     def require_no_nan(self, fit: Recalibrator, rows: Rows, what: str) -> None:
-        """Require that the map says something of some rows."""
+        """Require that no result of some rows is NaN."""
         for name, value in self.outline(fit, rows).items():
             require_all(~np.isnan(value), f"{name} is NaN {what}", found=value)
 
 
 def error_of(call: Callable[[], object]) -> Exception | None:
-    """Return the error that a call gives, if it is of a kind that tells of a wrong use."""
+    """Return the error of a wrong call, or None if it raises none."""
     try:
         call()
     except (AttributeError, NotImplementedError, TypeError, ValueError) as error:
