@@ -67,8 +67,8 @@ def refused(error, message, call, *args, **kwargs):
             [[1.0], [2.0], [3.0]],
             ValueError,
             (
-                "y has shape (3, 1); expected one number a row, shape (n,). Use y.ravel() if that "
-                "is what it holds."
+                "y has shape (3, 1); expected one number per row, shape (n,). Use y.ravel() if "
+                "that is what it holds."
             ),
         ),
         ([], ValueError, "y is empty; expected at least one row."),

@@ -68,7 +68,7 @@ MISTAKES = {
         (Y, F),
         {"groups": ["a", "b"]},
         ValueError,
-        r"groups has shape \(2,\) but y has 5 rows; expected one name a row, \(5,\)",
+        r"groups has shape \(2,\) but y has 5 rows; expected one name per row, \(5,\)",
     ),
     "groups with two columns": (
         (Y, F),

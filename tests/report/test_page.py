@@ -287,7 +287,7 @@ def test_very_few_rows_have_a_page(tmp_path, n):
     y, F = calibrated(n)
     page = write(tmp_path, y, {"before": F, "after": F}, x=y, groups=["a"] * n)
     assert f"On {n} row" in page.text
-    assert "too few to look" in page.text
+    assert "No part of the data has 20 rows or more." in page.text
 
 
 def test_outcomes_that_are_all_alike_have_a_page(tmp_path):
@@ -303,7 +303,7 @@ def test_intervals_that_the_calibration_rows_do_not_support_are_told(tmp_path):
     assert len(caught) == 1
     assert caught[0].filename == __file__
     (warning,) = page.find("p", "warning")
-    assert warning.text.startswith("Of “after”: a 0.9 interval needs levels 0.05 to 0.95")
+    assert warning.text.startswith("“after”: a 0.9 interval needs levels 0.05 to 0.95")
 
 
 def test_rows_lie_along_a_single_column_of_numbers_or_times(tmp_path):
@@ -354,8 +354,8 @@ def test_it_needs_no_plotting_library():
     "loc, scale, reading",
     [
         (0.0, 1.0, "Even, up to chance, as it should be."),
-        (0.0, 0.5, "Too many outcomes fall at the ends: the forecast is too sure of itself."),
-        (0.0, 2.0, "Too many outcomes fall in the middle: the forecast is not sure enough."),
+        (0.0, 0.5, "Too many outcomes fall at the ends: the forecast is too narrow."),
+        (0.0, 2.0, "Too many outcomes fall in the middle: the forecast is too wide."),
         (1.0, 1.0, "Too many outcomes fall at one end: the forecast is too high."),
         (-1.0, 1.0, "Too many outcomes fall at one end: the forecast is too low."),
     ],
@@ -405,14 +405,14 @@ def test_groups_of_one_row_cannot_be_said_to_hold(tmp_path):
     page = write(tmp_path, y, F, groups=np.arange(500))
     section = next(s for s in page.find("section") if s.attributes["aria-labelledby"] == "groups")
     assert section.find("p")[0].text == (
-        "500 groups were looked at; all have too few rows to tell: chance alone could move the "
-        "coverage to 100% or over more than 15 points. What chance explains holds for all of them "
-        "at once, 19 times out of 20 (Bonferroni). The least likely by chance first. The last "
+        "500 groups were tested; all have too few rows to tell: chance alone could move the "
+        "coverage to 100% or over more than 15 points. The ranges of chance hold for all of them "
+        "together, 19 times out of 20 (Bonferroni). The least likely by chance first. The last "
         "column is about the 90% intervals alone; the calibration error is about all levels, and "
         "good below twice its floor."
     )
     assert {td.text for td in section.find("td", "verdict")} == {"too few rows to tell"}
-    assert section.find("p")[-1].text == "470 more groups, more likely by chance, left out."
+    assert section.find("p")[-1].text == "470 more groups, more likely by chance, not shown."
 
 
 def test_small_groups_are_counted_beside_those_that_are_off(tmp_path):
@@ -421,7 +421,7 @@ def test_small_groups_are_counted_beside_those_that_are_off(tmp_path):
     group[-1] = ""
     page = write(tmp_path, y, F, groups=group)
     assert (
-        "3 groups were looked at; 2 are off by more than chance explains, and 1 has too few rows "
+        "3 groups were tested; 2 are off by more than chance explains, and 1 has too few rows "
         "to tell: chance alone could move the coverage to 100% or over more than 15 points."
     ) in page.text
     cards = page.find("table", "cards")[0]
@@ -440,7 +440,7 @@ def test_it_says_which_segments_are_shown_and_where_they_come_from(tmp_path):
     text = section.find("p")[0].text
     assert text.startswith(
         "40 segments of 20 rows or more, each a part of one of 4 columns (2 of x, the predicted "
-        "value and the predicted width), were looked at; all have too few rows to tell: chance "
+        "value and the predicted width), were tested; all have too few rows to tell: chance "
         "alone could move the coverage to 100% or over more than 15 points."
     )
     assert text.endswith("Shown here: the 5 least likely by chance, the least likely first.")
@@ -453,10 +453,10 @@ def test_it_says_which_segments_are_shown_and_where_they_come_from(tmp_path):
 def test_two_models_that_nobody_recalibrated_are_compared(tmp_path):
     y, F = calibrated(500, 0.5)
     page = write(tmp_path, y, {"ridge": F, "forest": tl.Normal(np.zeros(500), 0.6)})
-    told = page.find("ul", "told")[0].text
-    assert "The 90% intervals hold neither with “ridge” nor with “forest”." in told
-    assert re.search(r"off by \S+ points with “ridge”; with “forest” by \S+ points, and", told)
-    assert "ecalibrat" not in page.find("p", "headline")[0].text + told
+    findings = page.find("ul", "findings")[0].text
+    assert "The 90% intervals hold neither with “ridge” nor with “forest”." in findings
+    assert re.search(r"off by \S+ points with “ridge”; with “forest” by \S+ points, and", findings)
+    assert "ecalibrat" not in page.find("p", "headline")[0].text + findings
 
 
 @pytest.mark.parametrize(
@@ -467,9 +467,9 @@ def test_a_recalibrated_forecast_is_known_by_its_kind_or_by_n_fit(tmp_path, opti
     y, F = calibrated(1000, 0.5)
     G = tl.Scaling().fit(y[:40] * 0.3, F[:40]).transform(F)
     page = write(tmp_path, y, {"raw": F, "mapped": G}, **options)
-    told = page.find("ul", "told")[0].text
-    assert said in told
-    assert "ecalibrate on more rows, and on rows that are like these." in told
+    findings = page.find("ul", "findings")[0].text
+    assert said in findings
+    assert "ecalibrate on more rows, and on rows that are like these." in findings
 
 
 def made(page):
@@ -513,8 +513,8 @@ def test_the_roughness_of_an_isotonic_density_is_told(tmp_path):
     for recalibrator, said in ((tl.Isotonic(), True), (tl.Scaling(), False)):
         G = recalibrator.fit(y[:200], F[:200]).transform(F[200:])
         page = write(tmp_path, y[200:], {"before": F[200:], "after": G}, n_fit=200)
-        told = page.find("ul", "told")[0].text
-        assert ("an isotonic map has a rough one" in told) is said
+        findings = page.find("ul", "findings")[0].text
+        assert ("an isotonic map has a rough one" in findings) is said
         worse = tl.log_score(y[200:], G) > tl.log_score(y[200:], F[200:])
         assert worse is said
 
@@ -545,7 +545,7 @@ def test_below_one_half_it_is_the_other_end_that_chance_reaches(tmp_path):
     y, F = calibrated(4)
     page = write(tmp_path, y, F, groups=["a"] * 4, coverage=0.2)
     assert (
-        "1 group was looked at; it has too few rows to tell: chance alone could move the coverage "
+        "1 group was tested; it has too few rows to tell: chance alone could move the coverage "
         "to 0% or over more than 15 points."
     ) in page.text
 
@@ -553,5 +553,4 @@ def test_below_one_half_it_is_the_other_end_that_chance_reaches(tmp_path):
 def test_many_rows_that_are_all_alike_are_not_said_to_be_few(tmp_path):
     y, F = calibrated(500)
     page = write(tmp_path, y, F)
-    assert "too few to look" not in page.text
-    assert "There is nothing to cut the rows by into parts of 20 or more" in page.text
+    assert "No column divides the rows into parts of 20 or more" in page.text

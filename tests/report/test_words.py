@@ -179,9 +179,9 @@ HEADLINES = {
 }
 
 
-@pytest.mark.parametrize("told, expected", HEADLINES.values(), ids=HEADLINES)
-def test_headline(told, expected):
-    assert headline(*told) == expected
+@pytest.mark.parametrize("given, expected", HEADLINES.values(), ids=HEADLINES)
+def test_headline(given, expected):
+    assert headline(*given) == expected
 
 
 CHANCE = {
@@ -213,9 +213,9 @@ CHANCE = {
 }
 
 
-@pytest.mark.parametrize("told, expected", CHANCE.values(), ids=CHANCE)
-def test_what_chance_does_to_the_share(told, expected):
-    assert explanations(tuple(told), None)[0] == expected
+@pytest.mark.parametrize("given, expected", CHANCE.values(), ids=CHANCE)
+def test_what_chance_does_to_the_share(given, expected):
+    assert explanations(tuple(given), None)[0] == expected
 
 
 LEVELS = {
@@ -289,9 +289,9 @@ LEVELS = {
 }
 
 
-@pytest.mark.parametrize("told, expected", LEVELS.values(), ids=LEVELS)
-def test_all_levels(told, expected):
-    assert explanations(tuple(told), None)[1] == expected
+@pytest.mark.parametrize("given, expected", LEVELS.values(), ids=LEVELS)
+def test_all_levels(given, expected):
+    assert explanations(tuple(given), None)[1] == expected
 
 
 SCORES = {
@@ -324,10 +324,10 @@ SCORES = {
 }
 
 
-@pytest.mark.parametrize("told, crps, expected", SCORES.values(), ids=SCORES)
-def test_the_score(told, crps, expected):
+@pytest.mark.parametrize("given, crps, expected", SCORES.values(), ids=SCORES)
+def test_the_score(given, crps, expected):
     start = "CRPS, the score that weighs everything, "
-    assert explanations(tuple(told), crps)[2] == start + expected
+    assert explanations(tuple(given), crps)[2] == start + expected
 
 
 ADVICE = {
@@ -370,9 +370,9 @@ ADVICE = {
 }
 
 
-@pytest.mark.parametrize("told, crps, expected", ADVICE.values(), ids=ADVICE)
-def test_advice(told, crps, expected):
-    lines = explanations(tuple(told), crps)[2 if crps is None else 3 :]
+@pytest.mark.parametrize("given, crps, expected", ADVICE.values(), ids=ADVICE)
+def test_advice(given, crps, expected):
+    lines = explanations(tuple(given), crps)[2 if crps is None else 3 :]
     assert lines == ([] if expected is None else [expected])
 
 
@@ -460,15 +460,15 @@ COMPARED = {
 }
 
 
-@pytest.mark.parametrize("told, crps, expected", COMPARED.values(), ids=COMPARED)
-def test_two_models_are_compared_by_name_and_nothing_is_said_of_recalibration(told, crps, expected):
-    lines = [headline(*told), *explanations(tuple(told), crps)]
+@pytest.mark.parametrize("given, crps, expected", COMPARED.values(), ids=COMPARED)
+def test_two_models_are_compared_by_name_without_a_word_on_recalibration(given, crps, expected):
+    lines = [headline(*given), *explanations(tuple(given), crps)]
     assert [lines[0], *lines[3:]] == expected
     assert "recalibrat" not in " ".join(lines).lower()
 
 
 @pytest.mark.parametrize(
-    "told, mended",
+    "given, recalibrated",
     [
         ([ridge(0.6), forest(0.7)], False),
         ([ridge(0.6), forest(0.7, recalibrated=True)], True),
@@ -477,10 +477,10 @@ def test_two_models_are_compared_by_name_and_nothing_is_said_of_recalibration(to
     ],
     ids=["two models", "of the second", "of both", "by their names"],
 )
-def test_advice_to_recalibrate_is_given_where_there_was_recalibration(told, mended):
-    text = " ".join(explanations(tuple(told), SAME))
-    assert ("ecalibrate on more rows" in text) is mended
-    assert ("hold neither" in text) is not mended
+def test_advice_to_recalibrate_is_given_where_there_was_recalibration(given, recalibrated):
+    text = " ".join(explanations(tuple(given), SAME))
+    assert ("ecalibrate on more rows" in text) is recalibrated
+    assert ("hold neither" in text) is not recalibrated
 
 
 def test_a_model_without_intervals_is_called_by_its_name():

@@ -1,4 +1,4 @@
-"""Columns of the user: what they hold, cut into parts that have names."""
+"""Columns of the user, cut into parts with labels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trueline._validation import FloatArray
 Codes = NDArray[np.intp]
 
 MISSING, EMPTY = "(missing)", "(empty)"
-# Columns of numbers with no more different values than this are cut at each of them.
+# Columns of numbers with at most this number of different values have one part per value.
 _FEW_VALUES = 8
-# Rows from which the ends of the bins are read; any rows would do.
+# Number of rows that the ends of the bins are computed from.
 _ROWS_FOR_EDGES = 100_000
 
 
@@ -48,7 +48,7 @@ def read_columns(x: Any, n: int) -> dict[str, NDArray[Any]]:
         if values.shape != (n,):
             raise ValueError(
                 f"x has a column {name!r} of shape {values.shape} but y has {n} rows; "
-                f"expected one value a row."
+                f"expected one value per row."
             )
         label, k = clean(name) or EMPTY, 2
         while label in found:
@@ -78,7 +78,7 @@ def _columns(x: Any) -> list[tuple[str, NDArray[Any]]]:
 def _array(values: Any) -> NDArray[Any]:
     kind = getattr(getattr(values, "dtype", None), "kind", None)
     if kind in {"i", "u", "f"} and hasattr(values, "iloc"):
-        # pandas' own types may hold missing values that numpy would make objects of.
+        # pandas types may hold missing values, which numpy would convert to objects.
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
     try:
         array = np.asarray(values)
@@ -93,24 +93,24 @@ def is_continuous(values: NDArray[Any]) -> bool:
 
 
 def categories(values: NDArray[Any]) -> Parts:
-    """Cut at each different value."""
+    """Return one part per value."""
     if values.dtype.kind in "biufM":
         unique, index = np.unique(values, return_inverse=True)
         keys, index = list(unique), index.reshape(-1)
     else:
         keys, index = _first_seen(values)
-    # Values that read the same, such as two kinds of missing ones, are one part.
+    # Values with the same label, such as two kinds of missing values, are one part.
     labels, merged = np.unique([_label(key) for key in keys], return_inverse=True)
     return Parts([str(label) for label in labels], merged.reshape(-1)[index].astype(np.intp))
 
 
 def _first_seen(values: NDArray[Any]) -> tuple[list[Any], Codes]:
-    """Different values in the order they come, which need not compare; and each row's."""
+    """Return distinct values, which need not compare, in order, and the index of each row's."""
     items = values.tolist()
     try:
         seen: dict[Any, int] = {}
         index = [seen.setdefault(item, len(seen)) for item in items]
-    except TypeError:  # lists and the like have no hash; their text has
+    except TypeError:  # lists have no hash, but their text has
         seen = {}
         index = [seen.setdefault(str(item), len(seen)) for item in items]
     return list(seen), np.array(index, dtype=np.intp)
@@ -127,7 +127,7 @@ def _label(value: Any) -> str:
 
 
 def parts(values: NDArray[Any], bins: int) -> Parts | None:
-    """Cut into bins of about equal count, or at each value; None if all rows are alike."""
+    """Return bins of about equal count, or one part per value; None if there is one part."""
     if not is_continuous(values):
         found = categories(values)
     elif values.dtype.kind == "M":
@@ -153,7 +153,7 @@ def _quantile_bins(values: FloatArray, bins: int, show: Any) -> Parts:
         return Parts([MISSING], np.zeros(values.size, dtype=np.intp))
     some = np.sort(known[:: -(-known.size // _ROWS_FOR_EDGES)])
     edges = np.unique(some[-(-np.arange(1, bins) * some.size // bins) - 1])
-    edges = edges[edges < known.max()]  # nothing lies above the highest value
+    edges = edges[edges < known.max()]
     codes = np.searchsorted(edges, values, side="left").astype(np.intp)
     codes[missing] = edges.size + 1
     ends = [show(edge) for edge in edges]

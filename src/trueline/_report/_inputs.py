@@ -1,4 +1,4 @@
-"""What a report is made of, checked before the work begins."""
+"""Arguments of a report, checked before the work begins."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def check_inputs(
     n_fit: float | None,
     random_state: RandomState,
 ) -> Inputs:
-    """Raise unless everything fits together."""
+    """Check the arguments of `report` and leave out rows of weight 0."""
     named = _check_forecasts(forecasts)
     outcomes, w = _check_rows(y, named, sample_weight)
     c = level(coverage, "coverage")
     if n_fit is not None:
         check_row_count(n_fit, "n_fit")
-    generator(random_state)  # raises for a wrong one
+    generator(random_state)  # raises if it is wrong
     columns = {} if x is None else read_columns(x, outcomes.size)
     parts, group_name = _check_groups(groups, outcomes.size)
     if w is not None and not w.min() > 0:
@@ -85,7 +85,7 @@ def check_inputs(
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
-    """Raise before the work begins where the file could not be written after it."""
+    """Raise before the work begins if the file could not be written after it."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(
             f"path is of type {type(path).__name__}; expected the name of the file to write, such "
@@ -152,10 +152,11 @@ def _check_groups(groups: Any, n: int) -> tuple[Parts | None, str]:
     try:
         values = np.asarray(groups)
     except ValueError:
-        raise ValueError("groups is ragged; expected one name a row.") from None
+        raise ValueError("groups is ragged; expected one name per row.") from None
     if values.shape != (n,):
         raise ValueError(
-            f"groups has shape {values.shape} but y has {n} rows; expected one name a row, ({n},)."
+            f"groups has shape {values.shape} but y has {n} rows; expected one name per row, "
+            f"({n},)."
         )
     return categories(values), clean(getattr(groups, "name", None) or "") or "group"
 

@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 
 from trueline._report._columns import Parts
-from trueline._report._kinds import is_recalibrated, is_rough
 from trueline._report._words import Difference, Facts
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution
@@ -107,8 +106,10 @@ def measure(
         y, dist, sample_weight=w, confidence=CONFIDENCE, random_state=random_state
     )
     widths = interval_widths(dist, coverage, sample_weight=w)
-    recalibrated = n_fit is not None or is_recalibrated(dist)
-    facts = Facts(name, found.overall, recalibrated, is_rough(dist))
+    laws = dist._learned_laws()
+    recalibrated = n_fit is not None or bool(laws)
+    # The density of an isotonic map has steps.
+    facts = Facts(name, found.overall, recalibrated, rough=not all(law.smooth for law in laws))
     rows = _rows(y, dist, coverage)
     return Measured(name, slot, dist, facts, found.groups, curve, histogram, widths, rows)
 

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers as text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-# From so many rows on a tenth of a percent is more than one row.
+from trueline._messages import count as counted_noun
+
+# With this number of rows a tenth of a percent is one row.
 _ROWS_FOR_TENTHS = 1_000
-# From this size on: unit and suffix of the labels of an axis.
+# Smallest value, unit and suffix of the labels of an axis.
 _UNITS = ((1e12, 1e12, "T"), (1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e4, 1e3, "k"))
 
 
@@ -25,7 +27,7 @@ def number(value: float, digits: int = 4) -> str:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         return _minus(f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}")
     whole = len(str(int(size))) if size >= 1 else 0
-    # Zeros after the point are no digits of the number: 0.00123 has three.
+    # Zeros after the point are not significant: 0.00123 has three digits.
     zeros = -math.floor(math.log10(size)) - 1 if 0 < size < 1 else 0
     decimals = max(digits - whole + zeros, 0)
     text = f"{value:,.{decimals}f}"
@@ -42,37 +44,27 @@ def count(value: float) -> str:
 
 
 def counted(value: float, noun: str) -> str:
-    """Return so many of something.
+    """Return a number with its noun.
 
     >>> counted(1, "row"), counted(1200, "column")
     ('1 row', '1,200 columns')
     """
-    text = count(value)
-    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+    return counted_noun(round(value), noun)
 
 
 def percent(share: float, rows: float = math.inf) -> str:
-    """Return a share, to the digit that so many rows can tell.
+    """Return a share with the decimals that the number of rows supports.
 
     >>> percent(0.6144, 100), percent(0.9023, 5000), percent(0.61, 5000), percent(0.99996, 1e6)
     ('61%', '90.2%', '61%', '99.996%')
     """
     decimals = 1 if rows >= _ROWS_FOR_TENTHS else 0
     text = f"{100 * share:.{decimals}f}"
-    # Nearly all is not all, and next to nothing is not nothing.
+    # Only 0 and 1 are printed as 0% and 100%.
     while float(text) in (0.0, 100.0) and share not in (0.0, 1.0) and decimals < 6:
         decimals += 1
         text = f"{100 * share:.{decimals}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
-
-
-def promise(coverage: float) -> str:
-    """Return a coverage as it was asked for.
-
-    >>> promise(0.9), promise(0.995)
-    ('90%', '99.5%')
-    """
-    return f"{100 * coverage:g}%"
 
 
 def probability(p: float) -> str:
@@ -85,7 +77,7 @@ def probability(p: float) -> str:
 
 
 def span(low: str, high: str) -> str:
-    """Return a range of two numbers that are text already.
+    """Return a range of two numbers that are already text.
 
     >>> span("85%", "95%")
     '85% to 95%'
@@ -94,7 +86,7 @@ def span(low: str, high: str) -> str:
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """Return the labels of ticks, a few characters wide and all in one unit.
+    """Return short labels of ticks, all in one unit.
 
     >>> tick_labels([0.0, 500_000.0, 1_000_000.0])
     ['0', '0.5M', '1.0M']

@@ -1,4 +1,4 @@
-"""The page: sections put together, with what it may load spelt out."""
+"""The page: its sections and its content security policy."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from trueline._messages import percent as promise
 from trueline._report import _tables as tables
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import counted, promise
+from trueline._report._numbers import counted
 from trueline._report._segments import Search
 from trueline._report._theme import stylesheet
 from trueline._report.plots import gauge
 
-_HINT = "Point at a plot to read its values, or reach it with the Tab key and use the arrow keys."
+_HINT = "Point at a plot to read its values, or use the Tab key and the arrow keys."
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What goes on the page; plain strings are escaped."""
+    """Content of the page; plain strings are escaped."""
 
     title: str
     subtitle: str
     headline: str
-    told: list[str]
+    findings: list[str]
     warnings: list[str]
     forecasts: list[Measured]
     plots: Markup
@@ -52,7 +53,7 @@ def page(content: Content) -> str:
         tag("meta", name_="color-scheme", content="light dark"),
         tag("meta", name_="generator", content="trueline"),
         tag("title", content.title),
-        # Without one, browsers ask the server of a page for an icon.
+        # Without this, browsers request an icon from the server.
         tag("link", rel="icon", href="data:,"),
         tag("style", Markup(style)),
     )
@@ -88,7 +89,7 @@ def _summary(content: Content) -> Markup:
         tag("p", content.headline, class_="headline"),
         tag("dl", *shares, class_="shares"),
         gauge(forecasts),
-        tag("ul", *(tag("li", line) for line in content.told), class_="told"),
+        tag("ul", *(tag("li", line) for line in content.findings), class_="findings"),
         *(tag("p", warning, class_="warning") for warning in content.warnings),
     )
 
@@ -99,7 +100,7 @@ def _big(name: str, share: str, class_: str) -> Markup:
 
 def _sections(content: Content) -> list[Markup]:
     forecasts = content.forecasts
-    found = [
+    sections = [
         _section(
             "plots",
             "The plots",
@@ -116,12 +117,12 @@ def _sections(content: Content) -> list[Markup]:
     ]
     if content.groups is not None:
         body = tables.groups(content.groups, forecasts, content.group_name)
-        found.append(_section("groups", "Group by group", body))
+        sections.append(_section("groups", "Group by group", body))
     body = tables.segments(content.segments, forecasts)
-    found.append(_section("segments", "Where it is worst", body))
+    sections.append(_section("segments", "Where it is worst", body))
     pairs = [part for name, value in content.made for part in (tag("dt", name), tag("dd", value))]
-    found.append(_section("made", "How this was made", tag("dl", *pairs, class_="made")))
-    return found
+    sections.append(_section("made", "How this was made", tag("dl", *pairs, class_="made")))
+    return sections
 
 
 def _section(name: str, title: str, *parts: str) -> Markup:
@@ -129,7 +130,7 @@ def _section(name: str, title: str, *parts: str) -> Markup:
 
 
 def _choice(forecasts: Sequence[Measured]) -> Markup:
-    """Buttons that show one forecast or both; there only where the script runs."""
+    """Return buttons that show one forecast or both; they need the script."""
     if len(forecasts) == 1:
         return Markup()
     buttons = [("all", "Both"), *((f.slot, f.name) for f in forecasts)]
@@ -156,8 +157,8 @@ def _choice(forecasts: Sequence[Measured]) -> Markup:
 def _measures_note(forecasts: Sequence[Measured]) -> str:
     rows = counted(forecasts[0].evaluation.n, "row")
     return (
-        f"On {rows}. The floor is the calibration error that a perfect forecast would have on "
-        f"as many rows, by chance alone."
+        f"On {rows}. The floor is the calibration error that a perfect forecast would have on the "
+        f"same number of rows, by chance alone."
     )
 
 

@@ -13,20 +13,20 @@ from trueline._report._numbers import tick_labels
 from trueline._validation import FloatArray
 
 WIDTH = 400
-# Room for the labels of the ticks; names of the axes stand outside, where they can wrap.
+# Room for the labels of the ticks; the names of the axes are text outside the drawing.
 LEFT, RIGHT, TOP, BOTTOM = 48, 22, 12, 32
 
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to units of the drawing.
+    """A map from values to positions in the drawing.
 
     Attributes
     ----------
     low, high : float
         Ends of the axis; values beyond are drawn at the ends.
     start, stop : float
-        Where the ends lie in the drawing.
+        Positions of the ends in the drawing.
     logarithmic : bool
     """
 
@@ -37,7 +37,7 @@ class Axis:
     logarithmic: bool = False
 
     def __call__(self, values: ArrayLike) -> FloatArray:
-        """Where values lie in the drawing."""
+        """Return the positions of values."""
         v = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
         low, high = self.low, self.high
         if self.logarithmic:
@@ -45,18 +45,18 @@ class Axis:
         return np.asarray(self.start + (v - low) / (high - low) * (self.stop - self.start))
 
     def value(self, at: float) -> float:
-        """Value that lies at a place of the drawing."""
+        """Return the value at a position."""
         share = (at - self.start) / (self.stop - self.start)
         if self.logarithmic:
             return float(self.low * (self.high / self.low) ** share)
         return self.low + share * (self.high - self.low)
 
     def at(self, value: float) -> float:
-        """Where one value lies."""
+        """Return the position of one value."""
         return float(self(value))
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values to label."""
+        """Return round values to label."""
         if not self.logarithmic:
             return round_steps(self.low, self.high, most)
         first, last = np.floor(np.log10(self.low)), np.ceil(np.log10(self.high))
@@ -69,7 +69,7 @@ class Axis:
 
 
 def round_steps(low: float, high: float, most: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten in a range, at most so many.
+    """Return at most `most` multiples of 1, 2 or 5 times a power of ten in a range.
 
     >>> round_steps(0.0, 1.0, 6)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -78,7 +78,7 @@ def round_steps(low: float, high: float, most: int) -> list[float]:
     power = 10.0 ** np.floor(np.log10(raw))
     step = next(s * power for s in (1, 2, 5, 10, 20) if (high - low) / (s * power) <= most - 1)
     first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
-    # A multiple of 0.2 is not quite 0.6; its shortest decimal is.
+    # The shortest decimal removes rounding errors: 3 * 0.2 is not 0.6.
     return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
@@ -93,7 +93,7 @@ def y_axis(low: float, high: float, height: float) -> Axis:
 
 
 def drawing(height: int, label: str, *parts: str) -> Markup:
-    """Return an SVG that screen readers tell in words."""
+    """Return an SVG with a label for screen readers."""
     return tag(
         "svg",
         *parts,
@@ -163,19 +163,19 @@ def rectangle(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup
 
 
 def steps(edges: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the outline of a histogram, from the base line and back to it."""
+    """Return the outline of a histogram."""
     return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
 
 
 def marker(slot: str, x: float, y: float) -> Markup:
-    """Return a mark whose shape tells the forecasts apart without colour."""
+    """Return the mark of a forecast; shapes differ, not only colours."""
     if slot == "before":
         return rectangle(x - 3.2, y - 3.2, x + 3.2, y + 3.2, "mark before")
     return tag("circle", cx=float(x), cy=float(y), r=3.6, class_="mark after")
 
 
 def hit(lines: Sequence[tuple[str, str]], catch: Markup, *shapes: str) -> Markup:
-    """Return shapes whose values show when they are pointed at.
+    """Return shapes whose values appear when the user points at them.
 
     Each line of the text belongs to a forecast ("before", "after") or to all ("all").
     """
@@ -185,7 +185,7 @@ def hit(lines: Sequence[tuple[str, str]], catch: Markup, *shapes: str) -> Markup
 
 
 def strip(lines: Sequence[tuple[str, str]], left: float, right: float, y: Axis) -> Markup:
-    """Return a strip of the plot, from bottom to top, that tells values."""
+    """Return a vertical strip of the plot that shows values."""
     middle = 0.5 * (left + right)
     catch = rectangle(left, y.start, right, y.stop, "catch")
     return hit(lines, catch, line(middle, y.start, middle, y.stop, "cursor"))

@@ -1,16 +1,17 @@
-"""The tables: measures, groups, segments."""
+"""The tables of measures, groups and segments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueline._messages import percent as promise
 from trueline._report._markup import Markup, join, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, counted, number, percent, probability, promise, span
+from trueline._report._numbers import count, counted, number, percent, probability, span
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
 from trueline.metrics import CoverageVerdict
 
-# field of the evaluation, name, what it means and which way is good
+# Field of the evaluation, its name, and what it means.
 _MEASURES = [
     (
         "calibration_error",
@@ -18,17 +19,25 @@ _MEASURES = [
         "Squared distance of the curve from the diagonal. Good: below twice its floor.",
     ),
     ("coverage", "coverage", "Share of outcomes in their interval. Good: near {promise}."),
-    ("crps", "CRPS", "Distance of forecast and outcome, the score that weighs all. Low is good."),
-    ("interval_score", "interval score", "Width, plus a fine for every miss. Low is good."),
-    ("interval_width", "interval width", "Mean width of {promise} intervals. Low, once they hold."),
+    (
+        "crps",
+        "CRPS",
+        "Distance of forecast and outcome, the score to compare by. Low is good.",
+    ),
+    ("interval_score", "interval score", "Width, plus a penalty for every miss. Low is good."),
+    (
+        "interval_width",
+        "interval width",
+        "Mean width of {promise} intervals. Low, if they hold.",
+    ),
     ("log_score", "log score", "Minus the log density at the outcome. Low is good."),
     (
         "p_value",
         "p-value",
-        "Kolmogorov-Smirnov test of all levels. Tiny is bad, unless rows are very many.",
+        "Kolmogorov-Smirnov test of all levels. Tiny is bad, unless there are very many rows.",
     ),
     ("ence", "ENCE", "Mismatch of predicted spread and size of errors. Low is good."),
-    ("sharpness", "sharpness", "Mean predicted variance. Low, once the intervals hold."),
+    ("sharpness", "sharpness", "Mean predicted variance. Low is good if the intervals hold."),
     ("mae", "MAE", "Mean absolute error of the predicted median. Low is good."),
     ("rmse", "RMSE", "Root mean squared error of the predicted mean. Low is good."),
 ]
@@ -43,7 +52,7 @@ _GROUP_FIELDS = {
 
 
 def measures(forecasts: Sequence[Measured]) -> Markup:
-    """Every measure, forecasts side by side, with what it means."""
+    """Return the table of measures with their meaning, forecasts side by side."""
     head = ["measure", *(f.name for f in forecasts)]
     return tag(
         "table",
@@ -64,7 +73,7 @@ def _measure(forecasts: Sequence[Measured], field: str, name: str, meaning: str)
 
 
 def _value(f: Measured, field: str) -> list[str]:
-    """A value, and what chance would make of it where that is known."""
+    """Return a value, with what chance explains if that is known."""
     value = getattr(f.evaluation, field)
     if field == "coverage":
         limits = _limits(f.facts.verdict.coverage, f.facts.rows)
@@ -75,7 +84,7 @@ def _value(f: Measured, field: str) -> list[str]:
 
 
 def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
-    """How each group fares."""
+    """Return the table of groups."""
     left_out = search.looked_at - len(search.segments)
     aim = promise(forecasts[-1].facts.target)
     note = (
@@ -88,24 +97,24 @@ def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
     ]
     if left_out:
         more = counted(left_out, "more group")
-        parts.append(tag("p", f"{more}, more likely by chance, left out."))
+        parts.append(tag("p", f"{more}, more likely by chance, not shown."))
     return join(parts)
 
 
 def segments(search: Search, forecasts: Sequence[Measured]) -> Markup:
-    """Where the intervals are farthest from their promise."""
+    """Return the table of the worst segments."""
     if not search.segments:
         if forecasts[-1].evaluation.n < 2 * FEWEST_ROWS:
-            return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more: too few to look.")
+            return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more.")
         return tag(
             "p",
-            f"There is nothing to cut the rows by into parts of {FEWEST_ROWS} or more: predicted "
-            f"values and widths, and columns of x if there are any, are too much alike.",
+            f"No column divides the rows into parts of {FEWEST_ROWS} or more: predicted values and "
+            f"widths, and columns of x if there are any, are too similar.",
         )
     note = _multiplicity(search, "segment", forecasts)
     if search.left_out:
         were = "was" if search.left_out == 1 else "were"
-        note += f" {counted(search.left_out, 'more column')} {were} not looked at."
+        note += f" {counted(search.left_out, 'more column')} {were} not tested."
     caption = "Segments, the least likely by chance first"
     return join(
         [tag("p", note), _table(search.segments, forecasts, "where", caption, detailed=False)]
@@ -113,7 +122,7 @@ def segments(search: Search, forecasts: Sequence[Measured]) -> Markup:
 
 
 def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> str:
-    """Say how many were looked at, what that does to the ranges, and how they are sorted."""
+    """Return how many were tested, what that does to the ranges, and how they are sorted."""
     many = counted(search.looked_at, noun)
     if noun == "segment":
         many += f" of {FEWEST_ROWS} rows or more, {_origin(search)},"
@@ -123,13 +132,13 @@ def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> s
     if noun == "segment" and shown < search.looked_at:
         order = f"Shown here: the {count(shown)} least likely by chance, the least likely first."
     return (
-        f"{many} {were} looked at; {_outcome(search, forecasts)}. What chance explains holds for "
-        f"all of them at once, 19 times out of 20 (Bonferroni). {order}"
+        f"{many} {were} tested; {_outcome(search, forecasts)}. The ranges of chance hold for "
+        f"all of them together, 19 times out of 20 (Bonferroni). {order}"
     )
 
 
 def _origin(search: Search) -> str:
-    """Say which columns were cut; two are not the user's."""
+    """Return which columns were cut; two are not the user's."""
     total = search.given + len(search.added)
     if total == 1:
         return f"each a part of {'one column of x' if search.given else f'the {search.added[0]}'}"
@@ -142,8 +151,8 @@ def _origin(search: Search) -> str:
 
 
 def _outcome(search: Search, forecasts: Sequence[Measured]) -> str:
-    """Say how many are off, and of how many nobody could tell."""
-    # Chance reaches the end that is nearer to the promise before it reaches the other.
+    """Return how many are off, and how many have too few rows to tell."""
+    # Chance reaches the end that is nearer to the target first.
     end = "100%" if forecasts[-1].facts.target >= 0.5 else "0%"
     even = f"chance alone could move the coverage to {end} or over more than 15 points"
     if search.too_few == search.looked_at:
@@ -167,11 +176,10 @@ def _table(
     *,
     detailed: bool,
 ) -> Markup:
-    """A row a forecast, held together by what they are rows of; on a narrow page, cards."""
-    # A browser that shows cells in another way forgets that they were a table, but for roles.
+    """Return a table with one row per segment and forecast; on a narrow page, cards."""
+    # Roles tell screen readers that cards are cells of a table.
     kinds = ["coverage", "by chance", "width"]
     kinds += _GROUP_FIELDS if detailed else []
-    # What is said there is said of these intervals, not of all levels.
     verdict = f"{promise(forecasts[-1].facts.target)} intervals"
     head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, verdict]
     columns = [

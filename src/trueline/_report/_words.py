@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from trueline._report._numbers import counted, number, percent, promise
+from trueline._messages import percent as promise
+from trueline._report._numbers import counted, number, percent
 from trueline.metrics import Evaluation, Verdict
 
 # Levels of the calibration error that can deviate: 0.1, ..., 0.9.

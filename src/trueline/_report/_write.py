@@ -1,4 +1,4 @@
-"""The public function: check, measure, write."""
+"""The function `report`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from trueline._files import write_text
 from trueline._report._inputs import Inputs, check_inputs, check_path
-from trueline._report._kinds import kind
 from trueline._report._markup import clean
 from trueline._report._measure import Measured, measure, score_difference
 from trueline._report._numbers import count, counted
@@ -46,47 +45,47 @@ def report(
     n_fit: float | None = None,
     random_state: RandomState = 0,
 ) -> Path:
-    """Write a page that shows whether intervals hold: words first, then plots and tables.
+    """Write a page that shows whether intervals hold, in words, plots and tables.
 
-    One file of HTML, under a megabyte however many rows there are, that can be opened from disk,
-    sent and printed. It loads nothing from anywhere.
+    The page is one HTML file, under a megabyte for any number of rows, that can be opened from
+    disk, sent and printed. It loads nothing from elsewhere.
 
     Parameters
     ----------
     y : (n,) array-like
         Outcomes that neither the model nor a recalibrator has seen.
     forecasts : Distribution or dict
-        One forecast, or two by name: ``{"before": F, "after": G}``. The second is the one that
-        would be used, and groups and segments are sorted by it.
+        One forecast, or two by name: ``{"before": F, "after": G}``. Groups and segments are
+        sorted by the second.
     path : str or path
-        Where to write. A file that is there already is replaced, once the new one is complete.
+        Where to write. An existing file is replaced once the new one is complete.
     x : data frame, dict of columns, or array, (n,) or (n, k), optional
-        Features, in which to look for segments where the intervals hold too seldom or too
-        often. A single column of numbers or times is also the axis of the interval plots.
+        Features, in which to search for segments whose intervals do not hold. A single column of
+        numbers or times is also the axis of the interval plots.
     groups : (n,) array-like, optional
         Group of each row, for results by group.
     coverage : float, default 0.9
-        Probability of the intervals to look at.
+        Probability of the intervals.
     sample_weight : (n,) array-like, optional
         Weights of the rows. Rows of weight 0 are left out.
     title : str, optional
     y_name, unit : str, optional
-        What the outcomes are, and in which unit.
+        Name and unit of the outcomes.
     n_fit : float, optional
-        Rows that the last forecast was recalibrated on; it raises the floor and widens what
-        chance explains.
+        Number of rows that the last forecast was recalibrated on. It raises the floor, and the
+        verdict takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
-        Used where a forecast has steps; see `pit`.
+        Used if a forecast has steps; see `pit`.
 
     Returns
     -------
     pathlib.Path
-        The file.
+        The path of the file.
 
     Warns
     -----
     CalibrationWarning
-        If a forecast was recalibrated on fewer rows than the coverage needs. The page says so too.
+        If a forecast was recalibrated on fewer rows than the coverage needs, as the page says too.
 
     Examples
     --------
@@ -95,7 +94,7 @@ def report(
     >>> import trueline as tl
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=2000)
-    >>> F = tl.Normal(np.zeros(2000), 0.5)  # too sure of itself
+    >>> F = tl.Normal(np.zeros(2000), 0.5)  # too narrow
     >>> R = tl.Isotonic().fit(y[:1000], F[:1000])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = tl.report(
@@ -109,23 +108,23 @@ def report(
     """
     target = check_path(path)
     inputs = check_inputs(y, forecasts, x, groups, coverage, sample_weight, n_fit, random_state)
-    told = _support(inputs)
+    unsupported = _warn_if_unsupported(inputs)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CalibrationWarning)  # told once, above
-        text = page(_content(inputs, told, title, y_name, unit, target.name))
+        warnings.simplefilter("ignore", CalibrationWarning)  # warned above
+        text = page(_content(inputs, unsupported, title, y_name, unit, target.name))
     write_text(target, text)
     return target
 
 
 def _content(
     inputs: Inputs,
-    told: list[str],
+    unsupported: list[str],
     title: str | None,
     y_name: str | None,
     unit: str | None,
     file_name: str,
 ) -> Content:
-    """Measure, look for what is worst, and find the words."""
+    """Compute everything that the page shows."""
     w = inputs.w
     measured = _measure_all(inputs)
     facts = tuple(f.facts for f in measured)
@@ -142,8 +141,8 @@ def _content(
         title=clean(title) if title else "Do the intervals hold?",
         subtitle=f"{name}, {rows}" if name else rows,
         headline=headline(*facts),
-        told=[*explanations(facts, difference), *_where(facts[-1], groups, segments)],
-        warnings=told,
+        findings=[*explanations(facts, difference), *_where(facts[-1], groups, segments)],
+        warnings=unsupported,
         forecasts=measured,
         plots=plots,
         groups=groups,
@@ -153,24 +152,24 @@ def _content(
     )
 
 
-def _support(inputs: Inputs) -> list[str]:
-    """Warn where the calibration rows do not support the intervals; return what was said."""
-    told = []
+def _warn_if_unsupported(inputs: Inputs) -> list[str]:
+    """Warn if calibration rows do not support the intervals; return the warnings."""
+    messages = []
     for name, dist in inputs.forecasts.items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             dist._take(np.zeros(1, dtype=np.intp)).interval(inputs.coverage)
         for warning in caught:
             if issubclass(warning.category, CalibrationWarning):
-                told.append(f"Of “{name}”: {warning.message}")
+                messages.append(f"“{name}”: {warning.message}")
                 warnings.warn(f"{name}: {warning.message}", CalibrationWarning, stacklevel=3)
-    return told
+    return messages
 
 
 def _measure_all(inputs: Inputs) -> list[Measured]:
     several = len(inputs.forecasts) > 1
     slots = ["before", "after"] if several else ["after"]
-    # Only the last forecast is said to have been recalibrated.
+    # n_fit is about the last forecast.
     fits = [None, inputs.n_fit] if several else [inputs.n_fit]
     return [
         measure(
@@ -189,7 +188,7 @@ def _measure_all(inputs: Inputs) -> list[Measured]:
 
 
 def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
-    """Say in words where it is worst; where it is bad all over there is no need to."""
+    """Return sentences about where intervals do not hold, if they do hold overall."""
     found: list[str] = []
     if last.off:
         return found
@@ -209,7 +208,7 @@ def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
 
 
 def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tuple[str, str]]:
-    """Say what the report was made of, and with what."""
+    """Return how the report was made, as names and values."""
     seed = inputs.random_state if isinstance(inputs.random_state, int) else None
     rows = count(inputs.y.size)
     if inputs.w is not None:
@@ -224,12 +223,12 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
     options += [f"coverage={inputs.coverage:g}"]
     options += [] if inputs.n_fit is None else [f"n_fit={inputs.n_fit:g}"]
     options += [] if seed is None else [f"random_state={seed}"]
-    fit = "not said" if inputs.n_fit is None else counted(inputs.n_fit, "row")
+    fit = "unknown" if inputs.n_fit is None else counted(inputs.n_fit, "row")
     libraries = ("trueline", "numpy", "scipy")
     return [
         ("Rows", rows),
         ("Data", ", ".join(["y", *filter(None, data.values())])),
-        ("Forecasts", ", ".join(f"{n} ({kind(d)})" for n, d in inputs.forecasts.items())),
+        ("Forecasts", ", ".join(f"{n} ({_kind(d)})" for n, d in inputs.forecasts.items())),
         ("Recalibrated on", fit),
         ("Seed", "none" if seed is None else str(seed)),
         ("Made on", datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")),
@@ -237,3 +236,9 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
         ("Python", platform.python_version()),
         ("Call", f'trueline.report(y, {{{names}}}, "{file_name}", {", ".join(options)})'),
     ]
+
+
+def _kind(dist: Distribution) -> str:
+    if dist._learned_laws():
+        return "recalibrated"
+    return dist._kind or type(dist).__name__

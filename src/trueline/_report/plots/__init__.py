@@ -1,4 +1,4 @@
-"""The plots: each draws what the diagnostics computed, as SVG inside the page."""
+"""The plots of the page, as SVG."""
 
 from __future__ import annotations
 

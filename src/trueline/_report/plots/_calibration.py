@@ -14,11 +14,11 @@ _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 def calibration(forecasts: Sequence[Measured]) -> Markup:
-    """Observed against promised shares, with the band of chance."""
+    """Draw observed against promised shares, with the band that chance explains."""
     return figure(
         "What was promised, and what happened",
-        "A true forecast follows the diagonal. Chance keeps its whole curve inside the grey band, "
-        "19 times out of 20.",
+        "The curve of a true forecast follows the diagonal, and lies inside the grey band 19 times "
+        "out of 20.",
         [*forecast_keys(forecasts), chance_key()],
         "observed share",
         _drawing(forecasts),
@@ -30,7 +30,7 @@ def calibration(forecasts: Sequence[Measured]) -> Markup:
 def _drawing(forecasts: Sequence[Measured]) -> Markup:
     x, y = svg.x_axis(0.0, 1.0), svg.y_axis(0.0, 1.0, TALL)
     labels = [percent(t) for t in _TICKS]
-    curve = forecasts[0].curve  # of the same rows, so with the same band
+    curve = forecasts[0].curve  # all forecasts have the same rows and the same band
     p = curve.levels
     parts = [
         svg.area(x(p), y(curve.lower), y(curve.upper), "band"),
@@ -41,7 +41,7 @@ def _drawing(forecasts: Sequence[Measured]) -> Markup:
         across, up = x(p), y(f.curve.observed)
         marks = [svg.marker(f.slot, a, b) for a, b in zip(across, up, strict=True)]
         drawn = svg.path(across, up, f"line {f.slot}")
-        # At 0 and 1 there is nothing to see.
+        # At 0 and 1 all curves meet.
         parts.append(tag("g", drawn, *marks[1:-1], class_=f"series {f.slot}"))
     edges = x(0.5 * (p[1:] + p[:-1]))
     for j in _inner(forecasts):
@@ -70,16 +70,16 @@ def _limits(forecasts: Sequence[Measured], j: int) -> str:
 
 
 def _in_words(forecasts: Sequence[Measured]) -> str:
-    told = []
+    curves = []
     for f in forecasts:
         pairs = [f"{_observed(f, j)} for {percent(f.curve.levels[j])}" for j in _inner(forecasts)]
         where = "inside the band" if f.curve.inside else "outside the band in places"
-        told.append(f"{_name(f, forecasts)} {', '.join(pairs)}, {where}")
-    return f"Calibration curve, observed for promised share. {'. '.join(told)}."
+        curves.append(f"{_name(f, forecasts)} {', '.join(pairs)}, {where}")
+    return f"Calibration curve, observed for promised share. {'. '.join(curves)}."
 
 
 def _table(forecasts: Sequence[Measured]) -> Markup:
-    """The numbers behind the curve."""
+    """Return the curve as a table."""
     head = ["promised", *(_name(f, forecasts) for f in forecasts), "by chance"]
     rows = [
         tag(

@@ -1,4 +1,4 @@
-"""What surrounds a plot: its names, its legend, the line that tells values."""
+"""The frame of a plot: title, legend, names of the axes and the line for values."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def figure(
     more: Markup | None = None,
     slot: str | None = None,
 ) -> Markup:
-    """Return a plot; names of its axes are text of the page, which can wrap.
+    """Return a plot; the names of its axes are text of the page, so that they wrap.
 
     Parameters
     ----------
     title, note : str
-        What it shows, and how to read it.
+        Its title and how to read it.
     keys : sequence of Markup
         The legend.
     up, across : str
         Names of the axes.
     drawn : Markup
     more : Markup, optional
-        Below the plot.
+        Shown below the plot.
     slot : str, optional
-        The forecast that the whole plot belongs to, if it is one.
+        The forecast that the plot belongs to, if it is one.
     """
-    # Always seven parts: those of plots that stand side by side share their lines.
+    # There are always seven parts, so that plots side by side are aligned.
     return tag(
         "figure",
         tag("figcaption", tag("h3", title), tag("p", note)),
@@ -53,7 +53,7 @@ def figure(
 
 
 def forecast_keys(forecasts: Sequence[Measured]) -> list[Markup]:
-    """Return which line is which forecast, where there are two."""
+    """Return the keys of the forecasts if there are two."""
     return [_line_key(f.slot, f.name) for f in forecasts] if len(forecasts) > 1 else []
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trueline._messages import percent as promise
 from trueline._report import _svg as svg
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import percent, promise, span
+from trueline._report._numbers import percent, span
 
 _MIDDLE = 24
 

@@ -1,4 +1,4 @@
-"""Intervals and outcomes, row by row."""
+"""Intervals and outcomes of single rows."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueline._messages import percent as promise
 from trueline._report import _svg as svg
 from trueline._report._columns import is_continuous
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, counted, number, promise, tick_labels
+from trueline._report._numbers import count, counted, number, tick_labels
 from trueline._report.plots._figure import LOW, dot_key, figure
 from trueline._validation import FloatArray
 from trueline.metrics import interval_misses
@@ -30,11 +31,11 @@ class Shown:
     ----------
     rows : ndarray of int
     at : ndarray
-        Where they lie along the axis, increasing.
+        Their positions along the axis, increasing.
     axis_name : str
     ticks, labels : sequences
     joined : bool
-        Whether rows next to each other belong together, as in time.
+        Whether neighbouring rows belong together, as in time.
     """
 
     rows: NDArray[np.intp]
@@ -46,7 +47,7 @@ class Shown:
 
 
 def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured]) -> Shown:
-    """Rows to show, evenly spaced along one column, or along predicted values, or as they come."""
+    """Choose rows evenly spaced along one column, along predicted values or in given order."""
     n = forecasts[-1].rows.median.size
     if len(columns) == 1:
         ((name, values),) = columns.items()
@@ -58,7 +59,7 @@ def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured])
         order = np.argsort(forecasts[-1].rows.median, kind="stable")
         name = "rows, from the lowest to the highest predicted value"
     else:
-        order, name = np.arange(n), "rows, as they came"
+        order, name = np.arange(n), "rows, in the given order"
     rows = order[_even(n)].astype(np.intp)
     at = np.arange(rows.size, dtype=np.float64)
     return Shown(rows, at, name, (), ())
@@ -94,7 +95,7 @@ def _along(name: str, values: NDArray[Any]) -> Shown | None:
 def intervals(
     y: FloatArray, forecasts: Sequence[Measured], shown: Shown, y_name: str, unit: str
 ) -> list[Markup]:
-    """Intervals and outcomes of some rows, one plot a forecast, on one scale."""
+    """Draw intervals and outcomes of some rows, one plot per forecast, on one scale."""
     coverage = forecasts[0].facts.target
     levels = np.array([0.5 * (1.0 - coverage), 0.5, 0.5 * (1.0 + coverage)])
     outcomes = y[shown.rows]
@@ -122,7 +123,7 @@ def intervals(
 
 @dataclass(frozen=True, eq=False)
 class _Bars:
-    """Ends and middles of the intervals shown, with their outcomes."""
+    """Ends and medians of the intervals, with their outcomes."""
 
     lower: FloatArray
     middle: FloatArray
@@ -136,7 +137,7 @@ def _scale(outcomes: FloatArray, quantiles: Sequence[FloatArray]) -> svg.Axis:
     ends = ends[np.isfinite(ends)]
     low, high = float(outcomes.min()), float(outcomes.max())
     if ends.size:
-        # A few endless intervals must not flatten all others.
+        # A few very wide intervals must not flatten all others.
         low, high = min(low, np.quantile(ends, 0.005)), max(high, np.quantile(ends, 0.995))
     room = 0.04 * (high - low) or 1.0
     return svg.y_axis(low - room, high + room, LOW)

@@ -19,7 +19,7 @@ _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 
 def pit(forecasts: Sequence[Measured]) -> list[Markup]:
-    """Where outcomes fell in their forecasts, one plot a forecast, on one scale."""
+    """Draw the PIT histograms, one plot per forecast, on one scale."""
     highest = max(max(f.histogram.density.max(), f.histogram.upper.max()) for f in forecasts)
     several = len(forecasts) > 1
     return [
@@ -63,7 +63,7 @@ def _drawing(f: Measured, highest: float) -> Markup:
 
 
 def _reading(f: Measured) -> str:
-    """What the bars say, and the band."""
+    """Return how to read the bars."""
     if f.histogram.inside:
         if f.facts.verdict.coverage.few_rows:
             rows = counted(f.facts.rows, "row")
@@ -73,7 +73,7 @@ def _reading(f: Measured) -> str:
 
 
 def _small_unevenness(f: Measured) -> str:
-    """Where bars leave the band, but the curve shows next to nothing."""
+    """Return how to read bars that leave the band although the curve is fine."""
     h = f.histogram
     if f.facts.verdict.calibration.negligible and f.facts.rows >= _MANY_ROWS:
         return "Nearly even, as it should be."
@@ -88,9 +88,9 @@ def _shape(f: Measured) -> str:
     left, right = density[:quarter].mean(), density[-quarter:].mean()
     middle = density[quarter:-quarter].mean()
     if min(left, right) > middle:
-        return "Too many outcomes fall at the ends: the forecast is too sure of itself."
+        return "Too many outcomes fall at the ends: the forecast is too narrow."
     if max(left, right) < middle:
-        return "Too many outcomes fall in the middle: the forecast is not sure enough."
+        return "Too many outcomes fall in the middle: the forecast is too wide."
     bias = "high" if left > right else "low"
     return f"Too many outcomes fall at one end: the forecast is too {bias}."
 

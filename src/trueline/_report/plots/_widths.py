@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from trueline._messages import percent as promise
 from trueline._report import _svg as svg
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import number, percent, promise, tick_labels
+from trueline._report._numbers import number, percent, tick_labels
 from trueline._report.plots._figure import TALL, figure, forecast_keys
 from trueline._validation import FloatArray
 
@@ -20,9 +21,9 @@ _STRIPS = 24
 
 
 def widths(forecasts: Sequence[Measured], unit: str) -> Markup:
-    """How wide the intervals are."""
+    """Draw the widths of the intervals."""
     x = _axis(forecasts)
-    note = "Narrow is good, once the intervals hold. Upright lines mark the mean widths."
+    note = "Narrow is good if the intervals hold. Vertical lines mark the mean widths."
     several = len(forecasts) > 1
     return figure(
         f"How wide the {promise(forecasts[0].facts.target)} intervals are",
@@ -44,7 +45,7 @@ def _axis(forecasts: Sequence[Measured]) -> svg.Axis:
 
 
 def _edges(f: Measured) -> FloatArray:
-    """Ends of the bars; intervals without width have none."""
+    """Return the ends of the bars; point forecasts have none."""
     return f.widths.edges if f.widths.mean > 0 else np.zeros(0)
 
 
@@ -58,7 +59,7 @@ def _drawing(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Markup:
         if _edges(f).size:
             a, b = svg.steps(found.edges, found.density / (found.density.max() or 1.0))
             shape = svg.path(x(a), y(b), f"fill line {f.slot}", closed=True)
-        else:  # one number a row: all widths are exactly 0
+        else:  # a point forecast: all widths are 0
             shape = svg.line(x.start, y.start, x.start, y.at(1.0), f"line {f.slot}")
         mean = x.at(found.mean) if np.isfinite(found.mean) else x.stop
         parts.append(
@@ -80,16 +81,16 @@ def _drawing(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Markup:
 
 
 def _narrower(f: Measured, value: float, forecasts: Sequence[Measured]) -> str:
-    """Say which share of the intervals is at most so wide."""
+    """Return the share of the intervals that are at most `value` wide."""
     reached = int(np.searchsorted(f.widths.quantiles, value, side="right"))
     share = percent(float(f.widths.levels[reached - 1]) if reached else 0.0)
     return f"{f.name} {share}" if len(forecasts) > 1 else f"{share} of the intervals"
 
 
 def _in_words(forecasts: Sequence[Measured], unit: str) -> str:
-    told = []
+    found = []
     for f in forecasts:
         low, high = (number(f.widths.quantiles[i], 3) for i in (5, 95))
         mean = f"mean {number(f.widths.mean, 3)}{unit}"
-        told.append(f"{f.name}: {mean}, nine of ten between {low} and {high}{unit}")
-    return f"Widths of the intervals. {'. '.join(told)}."
+        found.append(f"{f.name}: {mean}, nine of ten between {low} and {high}{unit}")
+    return f"Widths of the intervals. {'. '.join(found)}."
