@@ -1,4 +1,4 @@
-"""Errors say what was received, what was expected and how to mend it."""
+"""Errors say what was received, what was expected and how to fix it."""
 
 import re
 from functools import partial
@@ -43,7 +43,7 @@ class Silent:
 NAMES = "'isotonic', 'smooth', 'beta', 'scaling', 'grouped', 'auto', 'conditional'"
 A_REGRESSOR = (
     "expected a regressor with fit and predict. Wrap a model that is already trained in "
-    "FrozenEstimator(model); say what the forecast of one without predict is with dist=, a "
+    "FrozenEstimator(model); pass the forecast of one without predict with dist=, a "
     "callable (estimator, X) -> Distribution."
 )
 A_SPLIT = (
@@ -189,7 +189,7 @@ def test_not_fitted():
 
 def test_several_outcomes_a_row():
     assert refused(ValueError, lambda: model().fit(X, np.stack([Y, Y], axis=1))) == (
-        "y has shape (40, 2); expected one outcome a row, (40,). Calibrate each column with a "
+        "y has shape (40, 2); expected one outcome per row, (40,). Calibrate each column with a "
         "model of its own: CalibratedRegressor(estimator).fit(X, y[:, 0])."
     )
 
@@ -207,14 +207,14 @@ def test_a_predict_with_several_columns():
             return np.tile(super().predict(X)[:, None], (1, 3))
 
     assert refused(ValueError, lambda: model(Wide()).fit(X, Y)) == (
-        "Wide.predict gave an array of shape (8, 3); expected one number per row. Say what its "
-        "forecast is with dist=, a callable (estimator, X) -> Distribution."
+        "Wide.predict gave an array of shape (8, 3); expected one number per row. Pass its "
+        "forecast with dist=, a callable (estimator, X) -> Distribution."
     )
 
 
 def test_groups_missing_at_fit():
     assert refused(ValueError, lambda: model(method=tl.Grouped()).fit(X, Y)) == (
-        "groups is missing, but Grouped() fits one map a group. Pass the group of each row: "
+        "groups is missing, but Grouped() fits one map per group. Pass the group of each row: "
         "fit(X, y, groups=groups)."
     )
 
@@ -224,7 +224,7 @@ def test_groups_missing_at_predict(ensemble):
     fitted = model(method=tl.Grouped(), ensemble=ensemble).fit(X, Y, groups=np.arange(40) % 2)
     for call in ("predict", "predict_dist", "predict_interval"):
         assert refused(ValueError, partial(getattr(fitted, call), X)) == (
-            "groups is missing, but this model was fitted with one map a group (Grouped()). Pass "
+            "groups is missing, but this model was fitted with one map per group (Grouped()). Pass "
             "the group of each row as well: groups=groups."
         )
 
@@ -233,7 +233,7 @@ def test_groups_of_no_use():
     assert refused(ValueError, lambda: model(cv=KFold(3)).fit(X, Y, groups=np.arange(40) % 2)) == (
         "groups was given, but Isotonic() fits one map for all rows and cv=KFold(n_splits=3, "
         "random_state=None, shuffle=False) does not split by group. Use method=Grouped() for one "
-        "map a group, or cv=GroupKFold() to keep groups together."
+        "map per group, or cv=GroupKFold() to keep groups together."
     )
     model(cv=GroupKFold(2)).fit(X, Y, groups=np.arange(40) % 2)
 
@@ -250,7 +250,7 @@ def test_folds_too_small_for_the_coverage():
         one.predict_interval(X, 0.9)
     several = model(cv=4, ensemble=True).fit(X, Y)
     expected = (
-        "levels 0.05 to 0.95 were asked for, but the smallest fold supports 0.0909091 to 0.909091: "
+        "levels 0.05 to 0.95 were requested, but the smallest fold supports 0.0909091 to 0.909091: "
         "quantiles beyond are read off the extrapolated tails. Use ensemble=False, fewer folds, or "
         "more rows."
     )
@@ -281,7 +281,7 @@ def test_outcomes_that_are_not_finite_are_counted_and_placed():
 
 def test_lengths_that_differ_are_named():
     message = (
-        "X has 30 rows, but y has 28: inconsistent numbers of samples. Give one outcome a row."
+        "X has 30 rows, but y has 28: inconsistent numbers of samples. Give one outcome per row."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         tl.CalibratedRegressor(LinearRegression()).fit(np.zeros((30, 2)), np.ones(28))
@@ -299,8 +299,8 @@ def test_a_splitter_by_group_asks_for_groups():
 def test_times_are_no_outcomes():
     y = np.arange("2020-01-01", "2020-01-31", dtype="datetime64[D]")
     message = (
-        "y holds times (datetime64[D]); expected numbers. Say in which unit and since when: "
-        "(y - start) / np.timedelta64(1, 'D')."
+        "y holds times (datetime64[D]); expected numbers. Convert them to the time since "
+        "a start: (y - start) / np.timedelta64(1, 'D')."
     )
     with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
         tl.CalibratedRegressor(LinearRegression()).fit(np.eye(30), y)

@@ -214,6 +214,6 @@ def test_a_handful_of_rows(scale_estimator, n):
 
 @pytest.mark.parametrize("wrong", ["automatic", 3, RandomForestRegressor.predict])
 def test_what_is_no_regressor_is_refused(wrong):
-    X, y, loc = rows(20)
+    X, y, _ = rows(20)
     with pytest.raises(ValueError, match="expected 'auto', a regressor"):
-        learn_width(wrong, X, y, tl.Point(loc), None, 0)
+        tl.CalibratedRegressor(LinearRegression(), scale_estimator=wrong).fit(X, y)

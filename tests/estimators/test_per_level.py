@@ -123,9 +123,9 @@ def test_wrong_levels_and_losses_are_told(rows):
         PerLevel({0.1: base, 0.9: base}, levels=[0.1, 0.9]).fit(X, y)
     with pytest.raises(ValueError, match=r"of level 0\.1 was trained for the 0\.9 quantile"):
         PerLevel({0.1: base, 0.9: base}).fit(X, y)
-    with pytest.raises(ValueError, match=r"of level 0\.1 was trained for a loss that is no quant"):
+    with pytest.raises(ValueError, match=r"of level 0\.1 was trained for another loss"):
         PerLevel(GradientBoostingRegressor(n_estimators=2), levels=LEVELS).fit(X, y)
-    with pytest.raises(ValueError, match=r'not known what it calls its level.*parameter="alpha"'):
+    with pytest.raises(ValueError, match=r'parameter for the level is not known.*"alpha"'):
         PerLevel(SVR()).fit(X, y)
     with pytest.raises(NotFittedError):
         PerLevel(base).predict(X)
@@ -159,5 +159,5 @@ def test_scikit_learns_checks(estimator, check):
 
 def test_a_mean_is_no_quantile(rows):
     X, y = rows
-    with pytest.raises(ValueError, match="not known what it calls its level"):
+    with pytest.raises(ValueError, match="whose parameter for the level is not known"):
         CalibratedRegressor(PerLevel(LinearRegression()), cv=2).fit(X, y)

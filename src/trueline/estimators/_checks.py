@@ -1,4 +1,4 @@
-"""Checks of what a `CalibratedRegressor` is given."""
+"""Checks of the parameters and the data of a `CalibratedRegressor`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trueline.recalibration import Recalibrator
 
 
 def check_params(model: Any) -> None:
-    """Raise if a parameter is not what the class expects; `method` is checked where resolved."""
+    """Raise if a parameter is invalid; `method` is checked where it is resolved."""
     _check_estimator(model.estimator, model.dist)
     _check_cv(model.cv)
     if not isinstance(model.ensemble, bool | np.bool_):
@@ -49,12 +49,12 @@ def _check_estimator(estimator: Any, dist: Any) -> None:
             f"{estimator.__name__}()."
         )
     frozen = isinstance(estimator, FrozenEstimator)
-    says = dist is not None or hasattr(estimator, "predict_dist") or _predicts(estimator)
-    if not says or not (frozen or hasattr(estimator, "fit")):
+    forecasts = dist is not None or hasattr(estimator, "predict_dist") or _predicts(estimator)
+    if not forecasts or not (frozen or hasattr(estimator, "fit")):
         raise TypeError(
             f"estimator is {estimator!r}; expected a regressor with fit and predict. Wrap a model "
-            f"that is already trained in FrozenEstimator(model); say what the forecast of one "
-            f"without predict is with dist=, a callable (estimator, X) -> Distribution."
+            f"that is already trained in FrozenEstimator(model); pass the forecast of one without "
+            f"predict with dist=, a callable (estimator, X) -> Distribution."
         )
     if hasattr(estimator, "__sklearn_tags__") and not frozen and is_classifier(estimator):
         raise TypeError(
@@ -80,12 +80,12 @@ def _check_cv(cv: Any) -> None:
 
 
 def learns(estimator: Any) -> bool:
-    """Whether it has fit and predict already."""
+    """Whether an estimator has fit and predict."""
     return hasattr(estimator, "fit") and hasattr(estimator, "predict")
 
 
 def _predicts(estimator: Any) -> bool:
-    """Whether it has predict, or will have it once it is fitted, as a `StackingRegressor` does."""
+    """Whether an estimator has predict, or will have it after fit, as a `StackingRegressor`."""
     if hasattr(estimator, "predict"):
         return True
     sure = hasattr(type(estimator), "predict") and hasattr(estimator, "__sklearn_tags__")
@@ -98,7 +98,7 @@ def is_train(cv: Any) -> bool:
 
 
 def splits_by_group(cv: Any) -> bool:
-    """Whether groups mean something to a splitter; one that does not say gets them."""
+    """Whether a splitter uses groups; one without metadata routing is assumed to."""
     if not hasattr(cv, "split"):
         return False
     if not hasattr(cv, "get_metadata_routing"):
@@ -109,7 +109,7 @@ def splits_by_group(cv: Any) -> bool:
 def check_rows(
     X: Any, y: Any, sample_weight: Any, groups: Any
 ) -> tuple[Any, FloatArray, FloatArray | None, Any]:
-    """Check what ``fit`` is given, but for X, which is the estimator's to check."""
+    """Check the arguments of ``fit`` except for X, which the estimator checks."""
     if y is None:
         raise ValueError(
             "CalibratedRegressor requires y to be passed, but the target y is None. "
@@ -117,8 +117,8 @@ def check_rows(
         )
     if np.asarray(y).dtype.kind in "mM":
         raise TypeError(
-            f"y holds times ({np.asarray(y).dtype}); expected numbers. Say in which unit and since "
-            f"when: (y - start) / np.timedelta64(1, 'D')."
+            f"y holds times ({np.asarray(y).dtype}); expected numbers. Convert them to the "
+            f"time since a start: (y - start) / np.timedelta64(1, 'D')."
         )
     try:
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -126,22 +126,23 @@ def check_rows(
         raise ValueError(f"{error}{_where_not_finite(y)}") from None
     if y.ndim == 2 and y.shape[1] > 1:
         raise ValueError(
-            f"y has shape {y.shape}; expected one outcome a row, ({len(y)},). Calibrate each "
+            f"y has shape {y.shape}; expected one outcome per row, ({len(y)},). Calibrate each "
             f"column with a model of its own: CalibratedRegressor(estimator).fit(X, y[:, 0])."
         )
     y = column_or_1d(y, warn=True)
     for name, other in (("X", X), ("groups", groups)):
         if other is not None and _num_samples(other) != len(y):
+            what = "one outcome and one group" if name == "groups" else "one outcome"
             raise ValueError(
                 f"{name} has {_num_samples(other)} rows, but y has {len(y)}: inconsistent numbers "
-                f"of samples. Give one outcome{' and one group' if name == 'groups' else ''} a row."
+                f"of samples. Give {what} per row."
             )
     X, y, groups = indexable(X, y, groups)
     return X, y, weights(sample_weight, len(y)), None if groups is None else np.asarray(groups)
 
 
 def _where_not_finite(y: Any) -> str:
-    """Say which outcomes are not finite, if that is what is wrong with them."""
+    """Return a sentence about outcomes that are not finite; empty if all are."""
     outcomes = np.asarray(y)
     bad = np.flatnonzero(~np.isfinite(outcomes)) if outcomes.dtype.kind == "f" else np.zeros(0)
     if not bad.size:
@@ -150,11 +151,11 @@ def _where_not_finite(y: Any) -> str:
 
 
 def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
-    """Raise if groups are needed and missing, or given and of no use."""
+    """Raise if groups are needed and missing, or given and not used."""
     if recalibrator.needs_groups:
         if groups is None:
             raise ValueError(
-                f"groups is missing, but {recalibrator!r} fits one map a group. Pass the group "
+                f"groups is missing, but {recalibrator!r} fits one map per group. Pass the group "
                 f"of each row: fit(X, y, groups=groups)."
             )
     elif groups is None and isinstance(cv, GroupsConsumerMixin):
@@ -165,16 +166,16 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
     elif groups is not None and not splits_by_group(cv):
         raise ValueError(
             f"groups was given, but {recalibrator!r} fits one map for all rows and cv={cv!r} does "
-            f"not split by group. Use method=Grouped() for one map a group, or cv=GroupKFold() to "
-            f"keep groups together."
+            f"not split by group. Use method=Grouped() for one map per group, or cv=GroupKFold() "
+            f"to keep groups together."
         )
 
 
 def inherited(tags: Any, inner: Any) -> Any:
-    """Return scikit-learn's tags of an estimator, with what it can do because of the one inside."""
+    """Return scikit-learn's tags of an estimator, with the capabilities of the one inside."""
     try:
         base = get_tags(inner)
-    except (AttributeError, TypeError):  # not of scikit-learn, or nothing
+    except (AttributeError, TypeError):  # not an estimator of scikit-learn
         return tags
     tags.input_tags.sparse = base.input_tags.sparse
     tags.input_tags.allow_nan = base.input_tags.allow_nan

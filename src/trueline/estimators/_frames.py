@@ -1,4 +1,4 @@
-"""Columns of data frames that come in, and results as the data frames that were asked for."""
+"""Columns of the data frames that are passed in, and results as data frames."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 def check_container(container: Any) -> None:
-    """Raise unless it is a container that we can make."""
+    """Raise unless the container is known."""
     if container not in CONTAINERS:
         raise ValueError(
             f"transform is {container!r}; expected 'default' (numpy), 'pandas' or 'polars'."
@@ -30,25 +30,25 @@ def check_container(container: Any) -> None:
 
 
 def container_of(model: Any) -> str:
-    """Return what was asked for with `set_output`, or else in scikit-learn's configuration."""
+    """Return the container of `set_output`, or else of scikit-learn's configuration."""
     chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
     return chosen or get_config()["transform_output"]
 
 
 def column_names(X: Any) -> Names:
-    """Return the names of the columns of a frame, and None of what has none that are text."""
+    """Return the column names of a frame; None if there are none or they are not text."""
     try:
         names: Names = _get_feature_names(X)
-    except TypeError:  # some are text and some are not: for the estimator to refuse
+    except TypeError:  # some names are text and some are not, which the estimator refuses
         return None
     return names
 
 
 def check_columns(model: Any, names: Names, X: Any) -> None:
-    """Raise if a frame has as many columns as that of the fit, but others or in another order.
+    """Raise if a frame has as many columns as in fit, but others or in another order.
 
-    Many packages take columns by their place and look at no name. Another number of columns is
-    for the estimator to see: one that picks columns by name may do with more.
+    Many packages read columns by position and ignore names. The estimator checks the number of
+    columns, because one that selects columns by name accepts more.
     """
     given = column_names(X)
     if names is None or given is None or len(given) != len(names):
@@ -77,7 +77,7 @@ def take_features(model: Any, inner: Any) -> None:
 
 
 def in_order(X: Any, names: Names) -> Any:
-    """Return the columns of the fit in their order, of a frame that has them and perhaps more."""
+    """Return the columns of the fit in their order, if a frame has them."""
     given = column_names(X)
     if (
         names is None
@@ -90,7 +90,7 @@ def in_order(X: Any, names: Names) -> Any:
 
 
 def _picks_by_name(model: Any) -> bool:
-    """Whether X goes to a `ColumnTransformer` first, to which the order of columns is nothing."""
+    """Whether X is passed to a `ColumnTransformer` first, for which the order has no meaning."""
     from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 
     while True:

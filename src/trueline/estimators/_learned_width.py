@@ -14,7 +14,6 @@ from trueline.distributions import (
     Distribution,
     Normal,
 )
-from trueline.estimators._checks import learns
 from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
 
@@ -24,36 +23,36 @@ _TREES = 300
 _LEAF = 5
 _SHARE = 1 / 3
 _FOLDS = 5
-# Learned widths are kept above this share of the usual error: near zero, a score explodes.
+# Learned widths are kept above this share of the mean absolute error, so that scores stay small.
 _LEAST_SHARE = 0.1
-# With fewer rows the comparison is noise, and the forecast stays as it is.
+# With fewer rows the comparison is noise, and the forecast is not changed.
 _FEWEST_ROWS = 100
 # A more elaborate width must gain this many standard errors of the paired differences.
 _MARGIN = 1.0
 
 
 class _Regression(Protocol):
-    """What predicts absolute errors."""
+    """A regressor of absolute errors."""
 
     def predict(self, X: Any) -> Any:
-        """Return one number a row."""
+        """Return one number per row."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedWidth:
-    """The width of a forecast as a function of x. Made by `learn_width`.
+    """The width of a forecast as a function of x, made by `learn_width`.
 
     Attributes
     ----------
     kind : {"own", "constant", "learned"}
         The forecast's own scale, one for all rows, or one learned from absolute errors.
     crps : dict
-        Held-out CRPS of the kinds that were compared, in the unit of y; empty if none were.
+        Held-out CRPS of the kinds that were compared, in the unit of y.
     """
 
     kind: str
     crps: dict[str, float]
-    _width: float = 1.0  # of all rows, or the least that is learned
+    _width: float = 1.0  # of all rows, or the smallest learned one
     _regression: _Regression | None = None
     _reads_x: bool = False
 
@@ -67,9 +66,9 @@ class LearnedWidth:
         return _rescaled(dist, self._positive(self._regression.predict(features)))
 
     def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return other forecasts of these rows of the fit with this width, as honest as can be.
+        """Return other forecasts of these rows of the fit with this width.
 
-        The forest leaves each row out again; a given regressor has seen them all.
+        The forest leaves each row out; a regressor of the user was trained on all of them.
         """
         if not isinstance(self._regression, _Forest):
             return self.apply(X, dist)
@@ -82,7 +81,7 @@ class LearnedWidth:
 
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Bagged trees that take any table of numbers."""
+    """Bagged trees for any table of numbers."""
 
     trees: BaggedTrees
     usual: float
@@ -92,7 +91,7 @@ class _Forest:
 
     def predict_out_of_bag(self, X: FloatArray, rows: Rows) -> FloatArray:
         width, unseen = self.trees.predict_out_of_bag(tree_features(X), rows)
-        # A row that every tree saw is one of a handful; the usual width says enough of it.
+        # The few rows that are in the sample of every tree get the mean width.
         return np.where(unseen > 0, width, self.usual)
 
 
@@ -107,16 +106,16 @@ def learn_width(
     """Learn how the width of forecasts depends on x.
 
     The features are X, if it is a table of numbers, the prediction, and the forecast's own
-    scale. "auto" compares one width for all, the forecast's own, and that of a forest on
-    absolute errors by their held-out CRPS after recalibration, and takes the simplest that no
-    other beats by more than noise explains.
+    scale. "auto" compares one width for all rows, the forecast's own, and that of a forest on
+    absolute errors by the held-out CRPS after recalibration. It chooses the simplest that no
+    other beats by more than the noise.
 
     Parameters
     ----------
     scale_estimator : "auto", regressor or None
         None leaves the forecast as it is, and so does "auto" for forecasts that are neither
-        location-scale nor `Point`: their shape already depends on x. A regressor is fitted on
-        the absolute errors, whatever the forecast.
+        location-scale nor `Point`, because their shape depends on x. A regressor is fitted on
+        the absolute errors of any forecast.
     X : table of n rows
     y : (n,) array
     dist : Distribution of n rows
@@ -129,7 +128,7 @@ def learn_width(
     LearnedWidth
         To apply to forecasts of new rows.
     Distribution
-        The forecasts of these rows, each with a width that was learned without it.
+        The forecasts of these rows, with widths that were learned without them.
 
     Examples
     --------
@@ -145,17 +144,11 @@ def learn_width(
     """
     if scale_estimator is None:
         return LearnedWidth("own", {}), dist
-    automatic = isinstance(scale_estimator, str)
-    if scale_estimator != "auto" if automatic else not learns(scale_estimator):
-        raise ValueError(
-            f"scale_estimator is {scale_estimator!r}; expected 'auto', a regressor with fit and "
-            f"predict, or None."
-        )
     error = np.abs(y - dist._centre())
     usual = float(np.average(error, weights=sample_weight))
     rng = generator(random_state)
-    if not automatic:
-        if usual == 0.0:  # nothing to learn from a model that is never wrong
+    if not isinstance(scale_estimator, str):
+        if usual == 0.0:  # there are no errors to learn from
             return LearnedWidth("own", {}), dist
         return _by_regressor(scale_estimator, X, dist, error, usual, sample_weight, rng)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
@@ -204,7 +197,7 @@ def _by_forest(
     w: FloatArray | None,
     rng: np.random.Generator,
 ) -> tuple[LearnedWidth, Distribution]:
-    """Width by a forest; its out-of-bag predictions are honest."""
+    """Learn the width by a forest; return also its out-of-bag predictions."""
     reads_x = _is_table(X)
     features = _features(X if reads_x else None, dist)
     trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
@@ -221,7 +214,7 @@ def _by_regressor(
     w: FloatArray | None,
     rng: np.random.Generator,
 ) -> tuple[LearnedWidth, Distribution]:
-    """Width by a given regressor, cross-fitted to be honest."""
+    """Learn the width by a regressor; return also its cross-fitted predictions."""
     from sklearn.base import clone
     from sklearn.model_selection import KFold, cross_val_predict
     from sklearn.utils.validation import has_fit_parameter
@@ -246,7 +239,7 @@ def _simplest(
     w: FloatArray | None,
     rng: np.random.Generator,
 ) -> tuple[LearnedWidth, Distribution]:
-    """Return the first candidate that no later one beats clearly."""
+    """Return the first candidate that no later one beats by more than the noise."""
     fold = rng.permutation(len(y)) % _FOLDS
     losses = {name: _held_out_crps(y, dist, w, fold) for name, (_, dist) in candidates.items()}
     names = list(candidates)
@@ -263,7 +256,7 @@ def _simplest(
 def _held_out_crps(
     y: FloatArray, dist: Distribution, w: FloatArray | None, fold: NDArray[np.int64]
 ) -> FloatArray:
-    """CRPS of each row, recalibrated by the rows of the other folds, in the unit of y."""
+    """Return the CRPS of each row, recalibrated by the rows of the other folds."""
     s = dist._score(y[:, None])[:, 0]
     out = np.empty(len(y))
     for k in range(_FOLDS):
@@ -279,7 +272,7 @@ def _held_out_crps(
 
 
 def _mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
-    """Weighted mean of paired differences, and its standard error."""
+    """Return the weighted mean of paired differences, and its standard error."""
     share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
     mean = float(share @ d)
     return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
@@ -295,7 +288,7 @@ def _is_table(X: Any) -> bool:
 
 
 def _features(X: Any, dist: Distribution) -> FloatArray:
-    """X, unless None, beside the prediction and the forecast's own scale, if it has one."""
+    """Return X, unless None, beside the prediction and the forecast's scale, if it has one."""
     columns = [] if X is None else [as_features(X)]
     columns.append(dist._centre()[:, None])
     if dist._has_spread:
@@ -306,5 +299,5 @@ def _features(X: Any, dist: Distribution) -> FloatArray:
 def _rescaled(dist: Distribution, width: FloatArray) -> Distribution:
     """Return the forecasts with the same centre and another width."""
     rescaled = dist._with(dist._centre(), width)
-    # A Point has no law of its own; the map will give it that of the errors.
+    # A Point has no law; the map gives it that of the errors.
     return Normal(dist._centre(), width) if rescaled is None else rescaled

@@ -1,4 +1,4 @@
-"""From the `method` parameter to a recalibrator: the one place where names are resolved."""
+"""The `method` parameter: the recalibrator of a name, and calls with what it takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trueline.recalibration import BY_NAME, Recalibrator
 
 
 def resolve(method: str | Recalibrator) -> Recalibrator:
-    """Return an unfitted recalibrator, a copy where one was given."""
+    """Return an unfitted recalibrator, or a copy of the one given."""
     from sklearn.base import clone
 
     if isinstance(method, Recalibrator):
@@ -38,7 +38,7 @@ def fit(
     X: Any,
     shrinkage: float = 1.0,
 ) -> Recalibrator:
-    """Fit, with what the recalibrator takes, on scores that are multiplied by `shrinkage`."""
+    """Fit on scores that are multiplied by `shrinkage`, with the arguments that are taken."""
     given = _given(recalibrator, groups, X)
     if shrinkage != 1.0:
         scores = shrinkage * dist._score(y[:, None])
@@ -51,7 +51,7 @@ def fit(
 
 
 def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
-    """Transform, with what the recalibrator takes."""
+    """Transform, with the arguments that the recalibrator takes."""
     return recalibrator.transform(dist, **_given(recalibrator, groups, X))
 
 

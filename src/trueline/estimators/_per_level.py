@@ -1,4 +1,4 @@
-"""One model a level: what quantile regression is in most libraries."""
+"""One model per level, as quantile regression is in most libraries."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from trueline.estimators._checks import inherited, learns
 from trueline.estimators._frames import check_columns, column_names, take_features
 from trueline.interop import level_parameter, point_prediction, trained_levels
 
-# Each is a fit, of every fold.
+# Each level is a fit, in every fold.
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Quantile models, one a level, as one regressor with forecasts of its own.
+    """Quantile models, one per level, as one regressor with its own forecasts.
 
     A model of LightGBM, or scikit-learn's boosted trees with ``loss="quantile"``, is trained for
-    one quantile, which says nothing of the spread. This trains one for each of several levels, and
-    `CalibratedRegressor` reads them as one forecast. Where they cross they are sorted.
+    one quantile, which does not describe the spread. This class trains one model for each of
+    several levels, and `CalibratedRegressor` reads them as one forecast. Quantiles that cross are
+    sorted.
 
     Parameters
     ----------
     estimator : regressor or dict {level: regressor}
-        With a quantile loss; copies are trained, one a level. A dict holds a regressor for each
-        level, which may differ in more than that. For models that are trained already see
-        `from_fitted`.
+        With a quantile loss; copies are trained, one per level. A dict holds a regressor for
+        each level, which may differ in other parameters. For trained models see `from_fitted`.
     levels : (m,) array-like, optional
-        Two at least, in (0, 1), rising. 0.05, 0.25, 0.5, 0.75 and 0.95 if not given; of a dict,
-        its keys.
+        At least two, in (0, 1), increasing. By default 0.05, 0.25, 0.5, 0.75 and 0.95, or the
+        keys of a dict.
     parameter : str, default "auto"
-        What the regressor calls its level. Known of LightGBM, XGBoost, CatBoost, scikit-learn's
-        regressors and of pipelines that end in one.
+        Name of the regressor's parameter that holds the level. It is known for LightGBM, XGBoost,
+        CatBoost, scikit-learn's regressors and pipelines that end in one.
     n_jobs : int, optional
-        Levels to fit at a time, as in joblib.
+        Number of levels to fit at a time, as in joblib.
 
     Attributes
     ----------
     estimators_ : list of regressors
-        The fitted models, one a level.
+        The fitted models, one per level.
     levels_ : ndarray, (m,)
-        Their levels, rising.
+        Their levels, increasing.
     n_features_in_ : int
-        Number of features, if the models say so.
+        Number of features, if the models have it.
     feature_names_in_ : ndarray
-        Their names, if the models say so.
+        Their names, if the models have them.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     array([[108., 285.],
            [ 57., 204.]])
 
-    To calibrate it, hand it in as any other:
+    It is calibrated as any other regressor:
 
     >>> calibrated = tl.CalibratedRegressor(PerLevel(boosting), cv=2, random_state=0)
     >>> lower, upper = calibrated.fit(X[:300], y[:300]).predict_interval(X[300:], 0.8)
@@ -89,7 +89,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     @classmethod
     def from_fitted(cls, models: Mapping[float, Any]) -> Self:
-        """Return the one regressor of models that are trained already.
+        """Return one regressor from models that are already trained.
 
         Wrap it in `sklearn.frozen.FrozenEstimator` to calibrate it as it is.
 
@@ -140,7 +140,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
     ) -> Self:
-        """Fit a copy a level.
+        """Fit one copy per level.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         return self._of(models)
 
     def _untrained(self) -> tuple[list[Any], FloatArray]:
-        """Return the regressors as they are before they are fitted, and their levels."""
+        """Return the unfitted regressors and their levels."""
         if not isinstance(self.estimator, Mapping):
             levels = _checked(_LEVELS if self.levels is None else self.levels)
             return [_at_level(self.estimator, q, self.parameter) for q in levels.tolist()], levels
@@ -178,13 +178,13 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         return [by_level[q] for q in levels.tolist()], levels
 
     def _of(self, models: Sequence[Any]) -> Self:
-        """Keep fitted models, if they are of the levels that they are said to be."""
+        """Keep fitted models, after a check of their levels."""
         for level, model in zip(self.levels_.tolist(), models, strict=True):
             last = model[-1] if isinstance(model, Pipeline) else model
             known = trained_levels(last)
             # XGBoost keeps its levels in single precision.
             if known is not None and not (len(known) == 1 and np.isclose(known[0], level, 1e-6)):
-                what = f"the {known[0]:g} quantile" if known else "a loss that is no quantile's"
+                what = f"the {known[0]:g} quantile" if known else "another loss"
                 raise ValueError(
                     f"the {type(last).__name__} of level {level:g} was trained for {what}. Choose "
                     f'its quantile loss, such as objective="quantile" of LightGBM, '
@@ -241,8 +241,8 @@ def _checked(levels: ArrayLike) -> FloatArray:
     a = increasing_levels(levels, "levels")
     if len(a) < 2:
         raise ValueError(
-            f"levels holds {len(a)} level; expected at least 2, because one quantile says nothing "
-            f"of the spread."
+            f"levels holds {len(a)} level; expected at least 2, because one quantile does not "
+            f"describe the spread."
         )
     return a
 
@@ -254,15 +254,15 @@ def _at_level(estimator: Any, level: float, parameter: str) -> Any:
 
 
 def _parameter(estimator: Any) -> str:
-    """Return what a regressor calls its level."""
+    """Return the name of the parameter that holds a regressor's level."""
     if isinstance(estimator, Pipeline):
         return f"{estimator.steps[-1][0]}__{_parameter(estimator[-1])}"
     name = level_parameter(estimator)
     if name is not None:
         return name
     raise ValueError(
-        f"estimator is {estimator!r}, of which it is not known what it calls its level. Say so, "
-        f'such as parameter="alpha", or give a dict {{level: regressor}}.'
+        f"estimator is {estimator!r}, whose parameter for the level is not known. Pass its name, "
+        f'such as parameter="alpha", or a dict {{level: regressor}}.'
     )
 
 

@@ -1,4 +1,4 @@
-"""Any regressor, calibrated."""
+"""A regressor with calibrated forecasts."""
 
 from __future__ import annotations
 
@@ -59,80 +59,78 @@ _LEARNED = (
 
 
 class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor whose intervals hold as often as they say.
+    """A regressor whose intervals contain the outcome as often as they claim.
 
     The forecasts of the wrapped estimator on rows that it was not trained on are compared with
     the outcomes, and a recalibrator learns the map R between them (Algorithm 1 of the paper).
-    What the estimator offers is found without configuration: its own ``predict_dist``, the
+    The estimator's forecasts are read without configuration: its own ``predict_dist``, the
     distributions of NGBoost and skpro, the mean and variance of CatBoost's
     ``RMSEWithUncertainty``, the quantiles of XGBoost, CatBoost, quantile-forest, TabPFN and
     `PerLevel`, the standard deviation of ``predict(X, return_std=True)``, the spread of the
     members of a random forest, extra trees or bagging, or else its point predictions, which get
-    the spread that their errors had (section 3.4).
+    the spread of their errors (section 3.4).
 
     Parameters
     ----------
     estimator : regressor
-        Wrap a model that is already trained in `sklearn.frozen.FrozenEstimator`: it is left
-        as it is, and all rows given to ``fit`` calibrate. They must not be those it was
-        trained on.
+        Wrap a model that is already trained in `sklearn.frozen.FrozenEstimator`: it is not
+        changed, and all rows passed to ``fit`` calibrate. It must not be trained on them.
     method : str or Recalibrator, default "isotonic"
         "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", or an object.
     cv : int, splitter, iterable or "train", default 5
-        How to split into rows to train and rows to calibrate on. An integer is that many
-        folds of shuffled rows; give ``KFold(5)`` for folds of neighbours, and
-        ``TimeSeriesSplit()`` for rows in time. Rows in no test set do not calibrate; a row in
-        k test sets counts as one row all the same, and a learned scale and `Conditional` learn
-        from its first forecast alone. "train" calibrates on the training rows,
-        as the experiments of the paper do, which is honest only for models that do not
-        overfit. Not used with a `FrozenEstimator`.
+        How to split into rows to train and rows to calibrate on. An integer is a number of
+        folds of shuffled rows; use ``KFold(5)`` for folds of neighbours, and
+        ``TimeSeriesSplit()`` for rows in time. Rows in no test set do not calibrate. A row in k
+        test sets counts as one row, and a learned scale and `Conditional` learn from its first
+        forecast only. "train" calibrates on the training rows, as in the experiments of the
+        paper, which is valid only for models that do not overfit. It is not used with a
+        `FrozenEstimator`.
     ensemble : bool, default False
         False pools the out-of-fold forecasts, fits one map on them, and refits the estimator
         on all rows. True is the paper's rule for K folds: K models, each with the map of the
-        rows it has not seen, whose forecasts are averaged as a `Mixture`. Either way the map is
-        fitted to what will predict; see ``shrinkage_``. Choose True for networks, and others
-        whose fits differ from each other: the one map of False cannot know what is peculiar to
-        the refit (see ``results/table1/table1.md``).
+        rows it was not trained on, whose forecasts are averaged as a `Mixture`. Choose True for
+        networks and other models whose fits differ from each other, because one map does not
+        know the refit (see ``results/table1/table1.md``).
     scale_estimator : "auto", regressor or None, default "auto"
-        How the width of the forecasts depends on x. "auto" takes the estimator's own scale
-        where it varies usefully and otherwise learns one from absolute out-of-fold errors, but
-        not under `Conditional`, whose map depends on x itself; a regressor is what to learn it
-        with; None leaves the forecasts as they are.
+        How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
+        varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
+        `Conditional`, whose map depends on x itself. A regressor learns the width from these
+        errors. None leaves the forecasts as they are.
     dist : callable (estimator, X) -> Distribution, optional
-        Forecasts of a fitted estimator, for models that say more than is found; whatever
-        `as_distribution` takes will do.
+        Forecasts of a fitted estimator, in place of those that are read; it may return whatever
+        `as_distribution` takes.
     n_jobs : int, optional
-        Folds to fit at a time, as in joblib. Networks of `trueline.models` are trained as one
-        stack instead, which is faster.
+        Number of folds to fit at a time, as in joblib. Networks of `trueline.models` are trained
+        together instead, which is faster.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         Seeds the shuffle of the folds, the learned scale, and every ``random_state`` of the
-        estimator and of the recalibrator that is None. None is different each time.
+        estimator and of the recalibrator that is None.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator; with ``ensemble=True`` the list ``estimators_``, one a fold.
+        The fitted estimator; with ``ensemble=True`` the list ``estimators_``, one per fold.
     recalibrator_ : Recalibrator
         The fitted map; with ``ensemble=True`` the list ``recalibrators_``.
     scale_ : object
         The learned scale; None if there is none.
     shrinkage_ : float
-        What out-of-fold scores were multiplied by, because those of a model that is refitted on
-        all rows, or of an ensemble, are smaller. Read off a few fits on still fewer rows; 1
-        where the folds do not allow that.
+        The factor of the out-of-fold scores, because those of a model that is refitted on all
+        rows, or of an ensemble, are smaller. It is estimated by a few fits on still fewer rows,
+        and 1 if the folds do not allow that.
     n_features_in_ : int
-        Number of features, if the estimator says so.
+        Number of features, if the estimator has it.
     feature_names_in_ : ndarray
-        Their names, if X has any that are text or the estimator says so.
+        Their names, if X or the estimator has names.
 
     Notes
     -----
-    Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``: as its last
-    step this has no ``predict_interval`` outside.
+    Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, because a
+    `Pipeline` outside has no ``predict_interval``.
 
-    Forecasts have a density. Of a target with few values, such as ratings, they can be rounded to
-    those values afterwards; that lowers the CRPS (by a tenth on wine ratings, see
-    ``results/atoms.md``), but intervals then hold more often than they say.
+    Forecasts have a density. For a target with few values, such as ratings, they can be rounded to
+    those values afterwards. That lowers the CRPS (by a tenth on wine ratings, see
+    ``results/atoms.md``), but the intervals then contain the outcome more often than they claim.
 
     References
     ----------
@@ -188,16 +186,16 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Parameters
         ----------
         X : (n, d) array-like
-            Features: an array, a sparse matrix or a data frame, as the estimator takes it.
+            Features: an array, a sparse matrix or a data frame that the estimator takes.
         y : (n,) array-like
             Outcomes.
         sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows in the map, and is what the estimator makes of it.
+            A weight of k counts as k rows in the map; the estimator may use it otherwise.
         groups : (n,) array-like, optional
             The group of each row, for `Grouped` and for splitters such as ``GroupKFold``.
         **fit_params : dict
-            For the estimator's ``fit``. With scikit-learn's metadata routing enabled,
-            everything goes where it was requested.
+            For the estimator's ``fit``. If scikit-learn's metadata routing is enabled, it
+            decides where arguments go.
 
         Returns
         -------
@@ -301,12 +299,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             pairs = [(self.estimator_, self.recalibrator_)]
         if groups is None and pairs[0][1].needs_groups:
             raise ValueError(
-                f"groups is missing, but this model was fitted with one map a group "
+                f"groups is missing, but this model was fitted with one map per group "
                 f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."
             )
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)
-        ordered = in_order(X, names)  # to the scale and the map a column is its place
+        ordered = in_order(X, names)  # the width and the map read columns by position
         if not hasattr(self, "_reader"):
             self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
@@ -332,7 +330,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     def predict_interval(
         self, X: Any, coverage: ArrayLike = 0.9, groups: ArrayLike | None = None
     ) -> tuple[Any, Any]:
-        """Return central intervals that hold the outcome with a probability of `coverage`.
+        """Return central intervals that contain the outcome with a probability of `coverage`.
 
         Parameters
         ----------
@@ -344,12 +342,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Returns
         -------
         lower, upper : ndarray, (n,) or (n, m)
-            With `set_output` series, or frames with a column a coverage.
+            With `set_output` series, or frames with one column per coverage.
 
         Warns
         -----
         CalibrationWarning
-            If there are too few rows to calibrate on for so wide an interval.
+            If there are too few calibration rows for such a wide interval.
 
         Examples
         --------
@@ -385,7 +383,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Returns
         -------
         ndarray, (n, m), or (n,) for a scalar
-            With `set_output` a frame with a column a level.
+            With `set_output` a frame with one column per level.
 
         Examples
         --------
@@ -412,7 +410,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         least = max(low, 1.0 - high)
         if (low, high) != dist._supported and tail < least * (1.0 - 1e-9):
             warnings.warn(
-                f"levels {tail:.6g} to {1.0 - tail:.6g} were asked for, but the smallest fold "
+                f"levels {tail:.6g} to {1.0 - tail:.6g} were requested, but the smallest fold "
                 f"supports {least:.6g} to {1.0 - least:.6g}: quantiles beyond are read off the "
                 f"extrapolated tails. Use ensemble=False, fewer folds, or more rows.",
                 CalibrationWarning,
@@ -428,7 +426,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> float:
         """Return the coefficient of determination R^2 of `predict`.
 
-        It says nothing of the uncertainty; for that pass ``trueline.neg_crps`` as ``scoring=``.
+        It ignores the uncertainty; pass ``trueline.neg_crps`` as ``scoring=`` to score that too.
 
         Parameters
         ----------
@@ -444,7 +442,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
-    # ---- scikit-learn's manners ------------------------------------------------------
+    # ---- the interface of scikit-learn -----------------------------------------------
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what `predict_interval` and `predict_quantiles` return.
@@ -452,8 +450,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Parameters
         ----------
         transform : "default", "pandas", "polars" or None
-            None leaves the choice as it is; before any, that of scikit-learn's
-            ``set_config(transform_output=...)`` holds. Frames of pandas keep the index of X.
+            None leaves the choice as it is. By default the choice is that of scikit-learn's
+            ``set_config(transform_output=...)``. Frames of pandas keep the index of X.
 
         Returns
         -------
@@ -461,27 +459,22 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         if transform is not None:
             check_container(transform)
-            # The name is scikit-learn's, and so clone copies it.
+            # The name is scikit-learn's, so that clone copies it.
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return what ``fit`` passes on, and to whom, for scikit-learn's metadata routing.
+        """Return the arguments that ``fit`` passes on, for scikit-learn's metadata routing.
 
         Returns
         -------
         MetadataRouter
         """
-        fit_to = MethodMapping().add
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=fit_to(caller="fit", callee="fit"))
-            .add(
-                splitter=self.cv,
-                method_mapping=MethodMapping().add(caller="fit", callee="split"),
-            )
-        )
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
 
     def __getstate__(self) -> dict[str, Any]:
         # Readers that users register may be functions that cannot be pickled.

@@ -1,4 +1,4 @@
-"""Scorers: callables that cross-validation and searches take as ``scoring=``."""
+"""Scorers for the ``scoring=`` of scikit-learn's cross-validation and searches."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ def neg_crps(
 ) -> float:
     """Negative mean CRPS of a model's forecasts: a scorer, greater is better.
 
-    Any fitted regressor can be scored, calibrated or not: what it says of its own uncertainty
-    is read as `CalibratedRegressor` reads it, and a model that says nothing is scored by its
-    absolute error.
+    Any fitted regressor can be scored, calibrated or not. Its forecasts are read as
+    `CalibratedRegressor` reads them; a point forecast is scored by its absolute error.
 
     Parameters
     ----------
@@ -31,7 +30,7 @@ def neg_crps(
     y : (n,) array-like
     sample_weight : (n,) array-like, optional
     groups : (n,) array-like, optional
-        The group of each row, for a `CalibratedRegressor` with one map a group.
+        The group of each row, for a `CalibratedRegressor` with one map per group.
 
     Returns
     -------
@@ -60,21 +59,10 @@ def neg_calibration_error(
 ) -> float:
     """Negative calibration error (Eq. 9) of a model's forecasts: a scorer, greater is better.
 
-    A forecast that is the same for every row may be perfectly calibrated: watch it, and choose
-    by `neg_crps`.
+    A forecast that is the same for every row may be perfectly calibrated, so choose models by
+    `neg_crps`.
 
-    Parameters
-    ----------
-    estimator : fitted regressor
-    X : (n, d) array-like
-    y : (n,) array-like
-    sample_weight : (n,) array-like, optional
-    groups : (n,) array-like, optional
-        The group of each row, for a `CalibratedRegressor` with one map a group.
-
-    Returns
-    -------
-    float
+    The parameters are those of `neg_crps`.
 
     Examples
     --------
@@ -98,20 +86,8 @@ def neg_interval_score(
 ) -> float:
     """Negative interval score of a model's central intervals: a scorer, greater is better.
 
-    Parameters
-    ----------
-    estimator : fitted regressor
-    X : (n, d) array-like
-    y : (n,) array-like
-    sample_weight : (n,) array-like, optional
-    coverage : float, default 0.9
-        ``functools.partial(neg_interval_score, coverage=0.5)`` is a scorer of another one.
-    groups : (n,) array-like, optional
-        The group of each row, for a `CalibratedRegressor` with one map a group.
-
-    Returns
-    -------
-    float
+    The parameters are those of `neg_crps`, and the coverage of the intervals.
+    ``functools.partial(neg_interval_score, coverage=0.5)`` is a scorer with another coverage.
 
     Examples
     --------

@@ -1,10 +1,10 @@
-"""How much smaller the scores of what predicts are than those of the fold models.
+"""The ratio of the scores of the final model to those of the fold models.
 
-A map is fitted on scores of models that saw part of the rows. A model that is refitted on all of
-them errs less, and so does an ensemble of the fold models, while the average of their CDFs is
-wider than each of them (Gneiting and Ranjan, 2013, doi:10.1214/13-EJS823). Either way intervals
-come out a little wide. Models that see still fewer rows show by how much: how errors shrink as rows
-are added, and how far two models that have not seen a row disagree on it.
+A map is fitted on scores of models that were trained on part of the rows. A model that is refitted
+on all rows has smaller errors, and so has an ensemble of the fold models, while the average of
+their CDFs is wider than each (Gneiting and Ranjan, 2013, doi:10.1214/13-EJS823). Either way,
+intervals would be a little wide. Models that are trained on still fewer rows show by how much: how
+errors shrink as rows are added, and how far two models disagree on a row that neither has seen.
 """
 
 from __future__ import annotations
@@ -17,11 +17,9 @@ from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution
 from trueline.estimators._crossfit import CrossFitter, Split, out_of_fold
 
-# So many rows tell how errors shrink to within a hundredth; on large data that takes but two fits,
-# rather than as many as there are folds.
+# This number of test rows estimates the ratio to within a hundredth, in two fits on large data.
 _ENOUGH = 2000
-# Neither the step from most rows to all of them nor an ensemble takes more off an error: that is
-# noise.
+# Smaller factors are noise.
 _LEAST_FACTOR = 0.8
 
 
@@ -40,19 +38,19 @@ def find_shrinkage(
     ----------
     fitter : CrossFitter
     splits : sequence of (train, test)
-        Of the fold models.
+        The splits of the fold models.
     dist : Distribution
-        Their forecasts, one a row, if each row is in one test set.
+        Their forecasts, one per row, if each row is in one test set.
     with_width : callable
-        Gives other forecasts of some rows the width that those have.
+        Changes the widths of other forecasts of some rows as those of `dist`.
     sample_weight : (n,) array, optional
     ensemble : bool
-        Whether the fold models predict together, or one that is fitted on all rows.
+        Whether the fold models predict together, or one model that is refitted on all rows.
 
     Returns
     -------
     float
-        What to multiply scores by; 1 where the splits do not allow a comparison.
+        The factor of the scores; 1 if the splits do not allow a comparison.
     """
     n = len(fitter.y)
     thinned = thinned_splits(splits, n)
@@ -68,17 +66,16 @@ def find_shrinkage(
         return ensemble_factor(score[twice], score[twice + 1], len(splits), weight)
     fold_score = dist._take(rows)._score(y)[:, 0]
     seen = float(np.mean([len(train) for train, _ in thinned]))
-    # A thinned model lacks two folds, and those of the folds one.
+    # A thinned model lacks two folds, and a fold model one.
     sizes = (seen, 0.5 * (seen + n), float(n))
     return refit_factor(np.abs(fold_score), np.abs(score), sizes, weight)
 
 
 def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
-    """Return splits that train without the test rows of two neighbours, and test on those of both.
+    """Return splits that train without the test rows of two neighbours, and test on both.
 
-    As many of them, but two at least, as it takes to test enough rows. None if models of two
-    sizes cannot be compared: unless the test rows of three or more splits are all n rows, each
-    once, and the rest is what a split trains on.
+    There are two or more, enough to test `_ENOUGH` rows. The result is None unless there are
+    three or more splits that partition the n rows and train on all rows that they do not test.
     """
     tests = [test for _, test in splits]
     every = np.sort(np.concatenate(tests))
@@ -102,20 +99,20 @@ def refit_factor(
     sizes: tuple[float, float, float],
     sample_weight: FloatArray | None = None,
 ) -> float:
-    """Share of an out-of-fold error that is left once the model is refitted on all rows.
+    """Return the share of an out-of-fold error that is left after a refit on all rows.
 
-    Errors fall as a power of the number of rows, over so short a way: from b to c rows by
+    Errors are taken to fall as a power of the number of rows: from b to c rows by
     (error at b / error at a) ** (log(c / b) / log(b / a)).
 
     Parameters
     ----------
     error : (n,) array
-        Absolute out-of-fold scores, by models that saw b rows. Scores rather than errors: the
-        scale of a model, such as the spread of a forest, shrinks with more rows as well.
+        Absolute out-of-fold scores by models of b rows. Scores are used instead of errors because
+        the scale of a model, such as the spread of a forest, shrinks with more rows as well.
     thinned_error : (n,) array
-        Those of the same rows by models that saw a rows.
+        Absolute scores of the same rows by models of a rows.
     sizes : (a, b, c)
-        Rows of the thinned models, of the fold models and of the refit, rising.
+        Number of rows of the thinned models, of the fold models and of the refit, increasing.
     sample_weight : (n,) array, optional
 
     Returns
@@ -146,21 +143,20 @@ def ensemble_factor(
     n_folds: int,
     sample_weight: FloatArray | None = None,
 ) -> float:
-    """Share of a fold model's score to fit on, for the average of K CDFs to be calibrated.
+    """Return the factor of a fold model's scores that calibrates the average of K CDFs.
 
     Let v be the mean square of a model's score, and b that of the scatter of the K models about
-    their mean, in units of score. The mean of the models errs by v - b, and the average of K laws
-    of variance c^2 v scatters by c^2 v + b, so that c^2 = 1 - 2 b / v. Of two models, b is half the
-    mean square of their difference; of K, (K - 1) / K of that. It grows with the share of the
-    rows that two models do not have in common: 1 in K - 1 for those of the ensemble, 1 in K - 2
-    for those compared here. Mean absolute values stand for the root mean squares, which a few
-    wild scores would rule.
+    their mean, in units of score. The mean square error of their mean is v - b, and the average of
+    K laws of variance c^2 v has the variance c^2 v + b, so that c^2 = 1 - 2 b / v. For two models,
+    b is half the mean square of their difference; for K models, (K - 1) / K of that. It grows with
+    the share of the rows that two models do not have in common: 1 in K - 1 for those of the
+    ensemble, 1 in K - 2 for those compared here. Mean absolute values replace the root mean
+    squares, which a few extreme scores would dominate.
 
     Parameters
     ----------
     score, other_score : (n,) array
-        Scores of the same rows by two models that were trained without them, and each without
-        another fold beside.
+        Scores of the same rows by two models, trained without them and without another fold each.
     n_folds : int
         K.
     sample_weight : (n,) array, optional

@@ -30,46 +30,45 @@ def log_mlflow(
 ) -> dict[str, float]:
     """Log the scores of a forecast, and its report, to a run of MLflow.
 
-    Logged are the metrics that `scores` gives and, as an artifact, the page that
-    `trueline.report` writes: ``report.html``, after the prefix, and with the step in its name if
-    there is one, so that none replaces another. Both are made before the first is logged. A
-    prefix with a slash, such as ``"test/"``, makes a folder.
+    The metrics are those of `scores`. The report is an artifact, the page of `trueline.report`:
+    ``report.html`` after the prefix, with the step in its name if there is one. Both are computed
+    before anything is logged. A prefix with a slash, such as ``"test/"``, makes a folder.
 
-    The run is the active one, or that of ``run_id``. Where there is neither this raises: MLflow
-    would start a run of its own and leave it open, and what is logged next would land there.
+    The run is the active one, or that of ``run_id``. Without a run this raises an error, because
+    MLflow would start a run and leave it open.
 
     Needs MLflow: ``pip install "trueline[mlflow]"``.
 
     Parameters
     ----------
     y : (n,) array-like or tensor
-        Outcomes that neither the model nor a recalibrator has seen.
+        Outcomes of rows that were used neither to train nor to calibrate.
     F : Distribution, or what `as_distribution` takes
         The n forecasts.
     prefix : str, default ""
-        Put before the name of every metric and of the report: ``"val_"``, ``"test/"``.
+        Prefix of the names of the metrics and of the report: ``"val_"``, ``"test/"``.
     coverage, sample_weight, n_fit
         As in `scores`.
     report : bool, default True
         Whether to log the report too.
     step : int, optional
-        Of the metrics.
+        Step of the metrics.
     run_id : str, optional
         The run to log to; the active one by default.
     client : mlflow.MlflowClient, optional
-        What to log with; a client of the current tracking URI by default.
+        By default, a client of the current tracking URI.
     **options
         For `trueline.report`: ``x``, ``groups``, ``title``, ``y_name``, ``unit``, ...
 
     Returns
     -------
     dict of str to float
-        The scores, as they were logged.
+        The logged scores.
 
     Examples
     --------
-    In a program this is ``with mlflow.start_run(): log_mlflow(y, F, prefix="test/")``. Here
-    something that prints stands in for MLflow's client:
+    In a program this is ``with mlflow.start_run(): log_mlflow(y, F, prefix="test/")``. Here a
+    class that prints replaces MLflow's client:
 
     >>> import trueline as tl
     >>> class Client:
@@ -100,7 +99,7 @@ def log_mlflow(
     with TemporaryDirectory(prefix="trueline-") as temporary:
         page = Path(temporary) / name.name
         if report:
-            from trueline._report import report as write_report  # which takes a while to import
+            from trueline._report import report as write_report  # slow to import
 
             write_report(
                 outcomes,
@@ -127,9 +126,9 @@ def _target(client: Any, run_id: str | None) -> tuple[Any, str]:
         run = mlflow.active_run()
         if run is None:
             raise RuntimeError(
-                "no run of MLflow is active; expected one, because MLflow would start a run of "
-                "its own and leave it open. Log inside of one, with mlflow.start_run(): ..., or "
-                "name it: run_id=..."
+                "no run of MLflow is active; expected one, because MLflow would start a run and "
+                "leave it open. Log inside of one, with mlflow.start_run(): ..., or pass its "
+                "run_id=..."
             )
         run_id = str(run.info.run_id)
     return client or mlflow.MlflowClient(), run_id

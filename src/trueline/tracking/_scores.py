@@ -1,4 +1,4 @@
-"""Diagnostics as a flat dict of floats, for loops that others run."""
+"""Diagnostics as a flat dict of floats, for training loops and experiment trackers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from trueline.interop import as_distribution
 from trueline.metrics import evaluate
 
-# What `evaluate` tells of its input, not of the forecast.
+# Entries of `evaluate` that are no scores.
 _NOT_SCORES = ("n", "coverage_target")
 
 
@@ -22,35 +22,35 @@ def scores(
     sample_weight: ArrayLike | None = None,
     n_fit: float | None = None,
 ) -> dict[str, float]:
-    """Score a forecast: every diagnostic of `evaluate`, as plain floats by name.
+    """Return every diagnostic of `evaluate` as plain floats by name.
 
-    For what takes a dict of numbers: ``self.log_dict(scores(y, F, "val_"))`` in Lightning,
-    ``trial.report(scores(y, F)["crps"], step)`` or a returned objective in Optuna, a row of a
-    table in a plain loop. `log_mlflow` logs them to MLflow. scikit-learn's searches take the
-    scorers `neg_crps`, `neg_calibration_error` and `neg_interval_score` instead.
+    Use it as ``self.log_dict(scores(y, F, "val_"))`` in Lightning, or as
+    ``trial.report(scores(y, F)["crps"], step)`` or a returned objective in Optuna. `log_mlflow`
+    logs the scores to MLflow. scikit-learn's searches take the scorers `neg_crps`,
+    `neg_calibration_error` and `neg_interval_score` instead.
 
-    Calibration is a property of many rows: its error over an epoch is not the mean of that of
-    its batches. Collect outcomes and forecasts of all of them, and score once.
+    The calibration error of an epoch is not the mean of those of its batches: collect the outcomes
+    and forecasts of all batches and score once.
 
     Parameters
     ----------
     y : (n,) array-like or tensor
-        Outcomes. A tensor may be on any device and may carry a gradient, which is left behind.
+        Outcomes. A tensor may be on any device and have a gradient.
     F : Distribution, or what `as_distribution` takes
         The n forecasts; for a network ``(loc, scale)``, or its distribution of torch.
     prefix : str, default ""
-        Put before every name: ``"val_"``, ``"test/"``.
+        Prefix of every name: ``"val_"``, ``"test/"``.
     coverage : float, default 0.9
-        Probability of the central interval to look at.
+        Probability of the central interval.
     sample_weight : (n,) array-like, optional
         Weights of the rows.
     n_fit : float, optional
-        Rows that a recalibrator was fitted on; it raises the floor.
+        Number of rows that a recalibrator was fitted on; it raises the floor.
 
     Returns
     -------
     dict of str to float
-        ``calibration_error`` and ``calibration_floor``, which it should come near; ``p_value``,
+        ``calibration_error`` and its ``calibration_floor``; ``p_value``,
         ``coverage``, ``interval_width``, ``interval_score``, ``crps``, ``log_score``,
         ``sharpness``, ``ence``, ``mae`` and ``rmse``. Lower is better for the errors and scores;
         choose models by ``crps``.
@@ -64,8 +64,8 @@ def scores(
     """
     if not isinstance(prefix, str):
         raise TypeError(
-            f"prefix is of type {type(prefix).__name__}; expected what to put before the names, "
-            f"such as 'val_'. Outcomes come first, then the forecast: scores(y, F, prefix)."
+            f"prefix is of type {type(prefix).__name__}; expected a prefix of the names, such "
+            f"as 'val_'. Outcomes come first, then the forecast: scores(y, F, prefix)."
         )
     found = evaluate(
         y, as_distribution(F), coverage=coverage, sample_weight=sample_weight, n_fit=n_fit
