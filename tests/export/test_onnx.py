@@ -262,7 +262,7 @@ def test_groups(inner, shrinkage):
 
 def test_groups_with_laws_of_different_kinds():
     R, *_ = grouped(tl.Smooth(), shrinkage=0)
-    kinds = [type(R._law(key)) for key in R.groups_]
+    kinds = [type(R.law(key)) for key in R.groups_]
     assert kinds == [SplineLaw, SplineLaw, NormalLaw]  # so that the test above says something
 
 

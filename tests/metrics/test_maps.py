@@ -105,7 +105,7 @@ def test_groups_have_their_own_map():
     assert np.ptp(calm.scores) < np.ptp(pooled.scores) < np.ptp(wild.scores)
     assert (calm.n, wild.n, pooled.n) == (N / 2, N / 2, N)
     # Scores that the group shares with those it borrows are jumps, which a level may lie within.
-    law = R._law("wild")
+    law = R.law("wild")
     assert (law.cdf_left(wild.scores) <= wild.probabilities + 1e-12).all()
     assert (law.cdf(wild.scores) >= wild.probabilities - 1e-12).all()
 

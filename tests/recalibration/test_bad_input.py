@@ -279,7 +279,7 @@ def test_groups_for_a_map_that_has_none(cls):
     name = cls.__name__
     message = (
         f"{name} fits one map for all rows and takes no groups. "
-        f"Use Grouped({name}()) for one map a group."
+        f"Use Grouped({name}()) for one map per group."
     )
     refused(ValueError, message, cls().fit, Y, F, groups=["a", "b", "b"])
     message = f"{name} takes no groups; it has one map for all rows."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -128,7 +128,7 @@ class ScoreAccumulator:
     def names(self) -> list[Key]:
         """The groups seen, numbers before strings."""
         found = {*self._groups, *(key for _, part in self._compressed for key in part)}
-        return sorted(found, key=lambda key: (isinstance(key, str), key))
+        return in_order(found)
 
     def scores(self) -> Scores:
         """Return the sorted scores of all rows; there must be at least one row."""
@@ -215,6 +215,11 @@ class ScoreAccumulator:
             more, before = self._compressed.pop()
             part, joins = _fewer_knots(_union([before, part])), joins + more
         self._compressed.append((joins, part))
+
+
+def in_order(keys: Iterable[Key]) -> list[Key]:
+    """Sort the names of groups, numbers before strings."""
+    return sorted(keys, key=lambda key: (isinstance(key, str), key))
 
 
 def rows_by_group(

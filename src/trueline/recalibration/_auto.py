@@ -9,8 +9,7 @@ import numpy as np
 
 from trueline.laws import ScoreLaw
 from trueline.recalibration._beta import BetaCalibration
-from trueline.recalibration._common import CommonMap
-from trueline.recalibration._inner import is_common_map
+from trueline.recalibration._common import CommonMap, is_common_map
 from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._scores import Exact, Scores

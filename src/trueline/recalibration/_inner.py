@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 from trueline.recalibration._abstract import Recalibrator
-from trueline.recalibration._common import CommonMap
+from trueline.recalibration._common import CommonMap, is_common_map
 from trueline.recalibration._isotonic import Isotonic
 
 
@@ -26,10 +24,3 @@ def inner_map(recalibrator: Recalibrator | None) -> CommonMap:
             f"Scaling or Auto."
         )
     return recalibrator
-
-
-def is_common_map(recalibrator: object) -> TypeGuard[CommonMap]:
-    """Whether an object fits one map for all rows, which it computes from sorted scores."""
-    if not isinstance(recalibrator, Recalibrator):
-        return False
-    return recalibrator.learns_from_scores and not recalibrator.needs_groups
