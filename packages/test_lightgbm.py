@@ -41,7 +41,7 @@ def test_models_that_are_trained_already():
 
 
 def test_a_loss_that_is_no_quantiles():
-    with pytest.raises(ValueError, match=r"of level 0\.05 was trained for a loss that is no quant"):
+    with pytest.raises(ValueError, match=r"of level 0\.05 was trained for another loss"):
         PerLevel(one()).fit(*rows(100))
 
 

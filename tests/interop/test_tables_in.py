@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.interop._tables.column_names import column_levels
+from trueline.interop.column_names import column_levels
 
 
 @pytest.fixture(name="pd", scope="module")

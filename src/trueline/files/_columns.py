@@ -15,7 +15,7 @@ from trueline._files import FileError
 from trueline._messages import Option, Part, did_you_mean, joined, listed
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
-from trueline.interop._tables.column_names import (
+from trueline.interop.column_names import (
     interval_levels,
     levels_after,
     numbered_after,

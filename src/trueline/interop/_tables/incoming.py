@@ -22,7 +22,7 @@ from trueline.interop._numbers import (
     row_numbers,
 )
 from trueline.interop._refusals import refuse, shown
-from trueline.interop._tables.column_names import (
+from trueline.interop.column_names import (
     CENTRES,
     LOGARITHMS,
     SPREADS,

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from trueline._validation import FloatArray, Rows
 from trueline.interop._external import External, as_rows
-from trueline.laws._search import normal_score, solve_increasing
+from trueline.laws import normal_score, solve_increasing
 
 # A normal score beyond that of every probability in float64.
 _FAR = 40.0

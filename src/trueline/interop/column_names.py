@@ -4,6 +4,13 @@ Files use exact names: ``q0.05``, ``lower_0.9``, ``sample_0``, ``mean``, ``std``
 come from packages with other conventions, so that `column_levels` reads more: ``0.05``,
 ``quantile_0.05``, ``5%``, ``p95``. Ambiguous names such as ``q1``, a percentage or a rank, are
 refused.
+
+>>> levels_after(["q0.05", "q0.95", "mean"], "q"), percents_after(["p5"], "p")
+({'q0.05': 0.05, 'q0.95': 0.95}, {'p5': 0.05})
+>>> interval_levels(["lower_0.9", "upper_0.9"])
+{'lower_0.9': 0.04999999999999999, 'upper_0.9': 0.95}
+>>> numbered_after(["sample_10", "sample_2"], "sample_")
+['sample_2', 'sample_10']
 """
 
 from __future__ import annotations
@@ -12,6 +19,19 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from numbers import Real
 from typing import NamedTuple, NoReturn
+
+__all__ = [
+    "CENTRES",
+    "LOGARITHMS",
+    "SPREADS",
+    "VARIANCES",
+    "column_levels",
+    "interval_levels",
+    "levels_after",
+    "looks_like_percents",
+    "numbered_after",
+    "percents_after",
+]
 
 #: Names of means, standard deviations, variances, and logarithms of the last two.
 CENTRES = ("mean", "loc", "mu", "prediction")
