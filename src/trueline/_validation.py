@@ -1,4 +1,4 @@
-"""Checks at the public edge: what was received, what was expected, how to mend it.
+"""Checks of arguments: errors say what was received, what was expected and how to fix it.
 
 Everything below this layer may assume plain float64 arrays of the right shape.
 """
@@ -19,16 +19,15 @@ FloatArray = NDArray[np.float64]
 Rows = NDArray[np.intp]
 RandomState = int | np.random.Generator | None
 
-# The largest integer below which every integer is a float64.
+# Every integer up to this one is exact in float64.
 _EXACT_INTEGERS = 2**53
 
 
 class CalibrationWarning(Worded, UserWarning):
     """A result is weaker than it looks.
 
-    Raised as a warning where the calibration data cannot support what was asked:
-    a quantile beyond the outermost score, a coverage that needs more rows, scores
-    of which most are tied.
+    It is issued if the calibration data cannot support a result: a quantile beyond the outermost
+    score, a coverage that needs more rows, or scores most of which are tied.
 
     Examples
     --------
@@ -63,7 +62,7 @@ class NotFittedError(ValueError, AttributeError):
 
 
 def detached(x: Any, name: str) -> Any:
-    """Free a tensor of its gradient and device, in full precision; leave the rest."""
+    """Convert a tensor to a NumPy array in full precision; return other objects as they are."""
     if not callable(getattr(x, "detach", None)):
         return x
     if getattr(x, "is_meta", False):
@@ -76,7 +75,7 @@ def detached(x: Any, name: str) -> Any:
 
 
 def as_float(x: ArrayLike, name: str) -> FloatArray:
-    """Convert to float64, refusing what would be converted silently and wrongly."""
+    """Convert to float64; refuse types that NumPy would convert wrongly without an error."""
     if isinstance(x, np.ma.MaskedArray):
         raise TypeError(
             f"{name} is a masked array; expected a plain array, because the values under the "
@@ -126,8 +125,8 @@ def as_float(x: ArrayLike, name: str) -> FloatArray:
 
 
 def _is_number(item: object) -> bool:
-    """Whether an element of an object array is a real number, and meant as one."""
-    # Booleans are integers to Python, durations to numpy.
+    """Return whether an element of an object array is a real number."""
+    # bool is an integer type of Python, and timedelta64 one of NumPy.
     return isinstance(item, Real | Decimal) and not isinstance(item, bool | np.timedelta64)
 
 
@@ -139,38 +138,38 @@ def _raise_inexact(name: str) -> NoReturn:
 
 
 def all_finite(a: FloatArray) -> bool:
-    """Whether no element is NaN or infinite; one pass, no temporary, in the good case."""
+    """Return whether all elements are finite; if so, in one pass without a temporary."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = a.sum()
     return bool(np.isfinite(total)) or bool(np.isfinite(a).all())
 
 
 def check_finite(a: FloatArray, name: str) -> None:
-    """Raise when an element is NaN or infinite, naming the first."""
+    """Raise if an element is NaN or infinite; the message names the first."""
     if not all_finite(a):
         _raise_at(a, ~np.isfinite(a), name, "finite numbers", "Drop or impute those rows first")
 
 
 def _raise_at(
-    a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, mend: str
+    a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, remedy: str
 ) -> NoReturn:
     where = np.argwhere(bad)
     spot = f"[{', '.join(str(int(i)) for i in where[0])}]" if a.ndim else ""
     verb = "is" if len(where) == 1 else "are"
     raise ValueError(
         f"{name}{spot} is {a[tuple(where[0])]}; expected {expected} "
-        f"({len(where)} of {a.size} {verb} not). {mend}."
+        f"({len(where)} of {a.size} {verb} not). {remedy}."
     )
 
 
-def check_positive(a: FloatArray, name: str, mend: str) -> None:
-    """Raise when an element is not above zero (NaN included), naming the first."""
+def check_positive(a: FloatArray, name: str, remedy: str) -> None:
+    """Raise if an element is NaN or not above zero; the message names the first."""
     if not a.min() > 0:
-        _raise_at(a, ~(a > 0), name, "numbers above 0", mend)
+        _raise_at(a, ~(a > 0), name, "numbers above 0", remedy)
 
 
 def check_no_nan(a: FloatArray, name: str) -> None:
-    """Raise when an element is NaN; infinities pass."""
+    """Raise if an element is NaN; infinities are allowed."""
     with np.errstate(over="ignore", invalid="ignore"):
         suspicious = np.isnan(a.sum())
     if suspicious and np.isnan(a).any():
@@ -197,7 +196,7 @@ def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
     a = as_float(x, name)
     if a.ndim != 2:
         raise ValueError(
-            f"{name} has shape {a.shape}; expected (n, {columns}), one row a forecast. "
+            f"{name} has shape {a.shape}; expected (n, {columns}), one row per forecast. "
             f"A single forecast is {name}[None, :]."
         )
     if a.size == 0:
@@ -213,8 +212,8 @@ def same_length(n: int, a: FloatArray, name: str, what: str, draws: int | None =
     hint = ""
     if draws == len(a):
         hint = (
-            f" It has {len(a)} draws in each row, so it looks transposed: draws are (rows, draws), "
-            f"and those that come as (draws, rows) must be turned, draws.T."
+            f" It has {len(a)} draws in each row, so it looks transposed: draws are (rows, draws). "
+            f"Transpose draws of shape (draws, rows): draws.T."
         )
     raise ValueError(
         f"{name} has {len(a)} rows but {what} has {n}; expected the same number.{hint}"
@@ -234,7 +233,7 @@ def levels(q: ArrayLike, name: str, *, closed: bool = False) -> FloatArray:
     inside = (a >= 0) & (a <= 1) if closed else (a > 0) & (a < 1)
     if not inside.all():
         outside = np.atleast_1d(a)[~np.atleast_1d(inside)]
-        # Of 1, 50 and 99 it is 50 that shows percentages.
+        # A level of 2 to 100 is a percentage; 1 may not be.
         percents = outside[(outside >= 2) & (outside <= 100)]
         worst = percents[0] if percents.size else outside[0]
         bounds = "[0, 1]" if closed else "(0, 1)"
@@ -257,7 +256,7 @@ def increasing_levels(q: ArrayLike, name: str, *, closed: bool = False) -> Float
     if not (np.diff(a) > 0).all():
         i = int(np.argmin(np.diff(a) > 0))
         fault = "repeats" if a[i] == a[i + 1] else "are not sorted:"
-        found = f"{a[i]}" if a[i] == a[i + 1] else f"{a[i]} stands before {a[i + 1]}"
+        found = f"{a[i]}" if a[i] == a[i + 1] else f"{a[i]} comes before {a[i + 1]}"
         raise ValueError(
             f"{name} {fault} {found}; expected strictly increasing levels. "
             f"Sort them, with their values, and drop repeats."
@@ -266,7 +265,7 @@ def increasing_levels(q: ArrayLike, name: str, *, closed: bool = False) -> Float
 
 
 def weights(w: ArrayLike | None, n: int, what: str = "y") -> FloatArray | None:
-    """Convert sample weights; None stays None and means one each."""
+    """Convert sample weights; None, which means a weight of 1 for every row, stays None."""
     if w is None:
         return None
     a = vector(w, "sample_weight")
@@ -281,7 +280,7 @@ def weights(w: ArrayLike | None, n: int, what: str = "y") -> FloatArray | None:
 
 
 def check_max_knots(max_knots: int) -> None:
-    """Raise unless it is an integer of at least 2."""
+    """Raise unless `max_knots` is an integer of at least 2."""
     if not isinstance(max_knots, int | np.integer) or max_knots < 2:
         raise ValueError(f"max_knots is {max_knots!r}; expected an integer of 2 or more.")
 
@@ -300,7 +299,7 @@ def check_row_count(value: float, name: str) -> None:
 
 
 def generator(random_state: RandomState) -> np.random.Generator:
-    """Turn a seed, a Generator or None into a Generator."""
+    """Convert a seed, a Generator or None to a Generator."""
     if random_state is None or isinstance(random_state, np.random.Generator):
         return np.random.default_rng(random_state)
     if isinstance(random_state, int | np.integer) and random_state >= 0:

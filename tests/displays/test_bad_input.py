@@ -220,7 +220,7 @@ def test_numbers_of_intervals():
         "max_rows is 0; expected an integer of 1 or more."
     )
     assert message(ValueError, call, Y, F, coverage=[0.9, 0.5]) == (
-        "coverage are not sorted: 0.9 stands before 0.5; expected strictly increasing levels. "
+        "coverage are not sorted: 0.9 comes before 0.5; expected strictly increasing levels. "
         "Sort them, with their values, and drop repeats."
     )
     assert message(ValueError, call, Y, F, coverage=90) == (

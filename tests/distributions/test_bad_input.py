@@ -149,7 +149,7 @@ CASES = [
         lambda: tl.Samples([1.0, 2.0]),
         ValueError,
         (
-            "draws has shape (2,); expected (n, k), one row a forecast. A single forecast is "
+            "draws has shape (2,); expected (n, k), one row per forecast. A single forecast is "
             "draws[None, :]."
         ),
     ),
@@ -183,7 +183,7 @@ CASES = [
         lambda: tl.Quantiles([0.5, 0.1], [[1.0, 2.0]]),
         ValueError,
         (
-            "levels are not sorted: 0.5 stands before 0.1; expected strictly increasing "
+            "levels are not sorted: 0.5 comes before 0.1; expected strictly increasing "
             "levels. Sort them, with their values, and drop repeats."
         ),
     ),

@@ -159,7 +159,7 @@ BAD_LEVELS = [
     (
         [0.5, 0.1],
         (
-            "levels are not sorted: 0.5 stands before 0.1; expected strictly increasing levels. "
+            "levels are not sorted: 0.5 comes before 0.1; expected strictly increasing levels. "
             "Sort them, with their values, and drop repeats."
         ),
     ),

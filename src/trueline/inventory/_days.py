@@ -21,19 +21,17 @@ _EPOCH_WEEKDAY = 3
 
 def weekday(day: object, name: str) -> int:
     """Return the number of a weekday, 0 for Monday, from its name or number."""
+    hint = ""
     if isinstance(day, str):
-        found = {full.lower(): i for i, full in enumerate(WEEKDAYS)}.get(day.strip().lower())
-        if found is not None:
-            return found
-        raise ValueError(
-            f"{name} holds {day!r}; expected a weekday, Monday to Sunday, or a number from 0 "
-            f"(Monday) to 6.{did_you_mean(day.strip().capitalize(), WEEKDAYS)}"
-        )
-    if isinstance(day, int | np.integer) and not isinstance(day, bool) and 0 <= day <= 6:
+        full = day.strip().capitalize()
+        if full in WEEKDAYS:
+            return WEEKDAYS.index(full)
+        hint = did_you_mean(full, WEEKDAYS)
+    elif isinstance(day, int | np.integer) and not isinstance(day, bool) and 0 <= day <= 6:
         return int(day)
     raise ValueError(
         f"{name} holds {day!r}; expected a weekday, Monday to Sunday, or a number from 0 (Monday) "
-        f"to 6."
+        f"to 6.{hint}"
     )
 
 

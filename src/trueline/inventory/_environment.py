@@ -105,7 +105,7 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode.
+        """Start an episode and return the observation and info.
 
         Parameters
         ----------
@@ -113,11 +113,6 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
             Seed of the demand and of the first day.
         options : dict, optional
             ``{"stock": ...}``, the units on the first morning.
-
-        Returns
-        -------
-        observation : (L + 1,) ndarray of int
-        info : dict
         """
         super().reset(seed=seed)
         options = options or {}
@@ -137,22 +132,13 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Order, and simulate the day.
+        """Order, simulate the day, and return observation, reward, terminated, truncated, info.
 
         Parameters
         ----------
         action : int
-            Packs to order; ignored on days without orders.
-
-        Returns
-        -------
-        observation : (L + 1,) ndarray of int
-        reward : float
-        terminated : bool
-            Always False.
-        truncated : bool
-            Whether this was the last day of the episode.
-        info : dict
+            Packs to order; ignored on days without orders. ``terminated`` is always False, and
+            ``truncated`` is True after the last day of the episode.
         """
         if self._today > self._last:
             raise RuntimeError("the episode is over; call reset() first.")

@@ -87,15 +87,7 @@ class Oracle(Policy):
         return cls(packs, reward, max(bound, reward))
 
     def order(self, day: int, stock: IntArray, known: Known) -> int:
-        """Return the packs to order on a day of the solved period.
-
-        Examples
-        --------
-        >>> from trueline.inventory import Oracle, Store, simulate
-        >>> days = ["2017-01-02", "2017-01-03"]
-        >>> simulate(Store(), Oracle.solve(Store(), [10, 30], days), [10, 30], days).sold
-        array([ 0, 24])
-        """
+        """Return the packs to order on a day of the solved period."""
         if day >= len(self.packs):
             raise ValueError(
                 f"the oracle was solved for {len(self.packs)} days and was called for day {day}; "
