@@ -28,8 +28,8 @@ def test_there_are_eight_sets_and_info_tells_of_each():
         assert re.fullmatch("[0-9a-f]{64}", one.file_sum)
         assert re.fullmatch("[0-9a-f]{64}", one.values_sum)
         assert one.licence
-        for told in (one.name, str(one.rows), one.target, one.source, one.licence, one.notes):
-            assert told in repr(one)
+        for text in (one.name, str(one.rows), one.target, one.source, one.licence, one.notes):
+            assert text in repr(one)
         assert one.file_sum not in repr(one)
 
 

@@ -157,7 +157,7 @@ def recovers(values, windows, share):
     with np.errstate(divide="ignore"):
         ratios = np.sort(np.log(np.abs(windows[:, nonzero] / values[nonzero])), axis=1)
     ratios[~np.isfinite(ratios)] = -1e9  # days without sales
-    # The narrowest run of so many ratios, beside a unit of a typical day.
+    # Width of the narrowest run of `count` ratios, compared with one unit on a typical day.
     narrowest = ratios[:, count - 1 :] - ratios[:, : ratios.shape[1] - count + 1]
     used = ratios[:, : ratios.shape[1] - count + 1] > -1e9
     return bool((used & (narrowest <= 1.0 / np.median(windows))).any())
