@@ -57,8 +57,8 @@ def test_transposed_draws_are_named_where_the_outcomes_are(use, what):
         use(np.zeros(4), F)
     assert str(caught.value) == (
         f"y has 4 rows but {what} has 6; expected the same number. It has 4 draws in each row, so "
-        f"it looks transposed: draws are (rows, draws), and those that come as (draws, rows) must "
-        f"be turned, draws.T."
+        f"it looks transposed: draws are (rows, draws). Transpose draws of shape (draws, rows): "
+        f"draws.T."
     )
     with pytest.raises(ValueError, match=r"expected the same number\.$"):
         use(np.zeros(5), F)

@@ -1,4 +1,4 @@
-"""Every message says what came, what was expected and how to mend it."""
+"""Every message says what came, what was expected and how to fix it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad frames and arguments: what is wrong, where, and how to mend it."""
+"""Bad frames and arguments: what is wrong, where, and how to fix it."""
 
 import datetime
 from decimal import Decimal
