@@ -123,10 +123,7 @@ def test_results_of_the_wrong_kind():
     [
         (
             lambda: plt.subplots(1, 2)[1],
-            (
-                "ax is of type ndarray; expected a matplotlib Axes. Of several, pass one: "
-                "axes.flat[0]."
-            ),
+            ("ax is of type ndarray; expected a matplotlib Axes. Pass one of them: axes.flat[0]."),
         ),
         (
             plt.figure,

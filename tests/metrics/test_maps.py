@@ -135,6 +135,6 @@ def test_messages():
     )
     conditional = tl.Conditional(random_state=0).fit(Y, F, X=Y[:, None])
     assert message(TypeError, tl.recalibration_map, conditional) == (
-        "a Conditional has no single map: it differs from row to row. Look at the forecasts it "
-        "gives instead, with CalibrationDisplay or PITDisplay."
+        "a Conditional has no single map: it differs from row to row. Draw its forecasts "
+        "instead, with CalibrationDisplay or PITDisplay."
     )

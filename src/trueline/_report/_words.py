@@ -131,24 +131,24 @@ def is_recalibration(facts: tuple[Facts, ...]) -> bool:
     if len(facts) == 1:
         return False
     first, last = facts
-    return _says_so(facts) or (last.recalibrated and not first.recalibrated)
+    return _are_before_and_after(facts) or (last.recalibrated and not first.recalibrated)
 
 
-def _says_so(facts: tuple[Facts, ...]) -> bool:
+def _are_before_and_after(facts: tuple[Facts, ...]) -> bool:
     return [f.name.lower() for f in facts] == ["before", "after"]
 
 
 def _subjects(facts: tuple[Facts, ...]) -> tuple[str, str]:
     """Return the words for the intervals, and for those of the second forecast."""
     intervals = f"{promise(facts[0].target)} intervals"
-    if len(facts) == 1 or _says_so(facts):
+    if len(facts) == 1 or _are_before_and_after(facts):
         return f"Your {intervals}", "after recalibration"
     return f"With “{facts[0].name}”, {intervals}", f"with “{facts[1].name}”"
 
 
 def _without_intervals(facts: tuple[Facts, ...], then: str) -> str:
     """Return the headline where the first forecast has no uncertainty."""
-    named = len(facts) > 1 and not _says_so(facts)
+    named = len(facts) > 1 and not _are_before_and_after(facts)
     start = f"“{facts[0].name}”" if named else "Your forecast"
     start += " is one number per row, without uncertainty"
     if len(facts) == 1:
@@ -206,7 +206,7 @@ def _all_levels(facts: tuple[Facts, ...]) -> str:
     errors = [f.evaluation.calibration_error for f in facts]
     text = f"Over all levels, from 10% to 90%, observed shares are off by {_points(errors[0])}"
     if len(facts) > 1:
-        text += "" if _says_so(facts) else f" with “{first.name}”"
+        text += "" if _are_before_and_after(facts) else f" with “{first.name}”"
         worse = ", which is worse" if errors[-1] > errors[0] and not last.settled else ""
         text += f"; {_subjects(facts)[1]} by {_points(errors[-1])}{worse}"
     found = last.verdict.calibration

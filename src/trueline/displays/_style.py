@@ -99,7 +99,7 @@ def axes_and_figure(ax: Any, caller: str, figsize: tuple[float, float]) -> tuple
     if not isinstance(ax, Axes):
         hint = {
             "Figure": "Pass its axes: figure.gca().",
-            "ndarray": "Of several, pass one: axes.flat[0].",
+            "ndarray": "Pass one of them: axes.flat[0].",
         }.get(type(ax).__name__, "Make one with: figure, ax = matplotlib.pyplot.subplots().")
         raise TypeError(f"ax is of type {type(ax).__name__}; expected a matplotlib Axes. {hint}")
     home = ax.get_figure()

@@ -23,7 +23,7 @@ _GROUP_MEANS = ("inside", "width", "crps")
 _N_SUMS = 3 + len(_GROUP_MEANS)
 
 Codes = NDArray[np.integer[Any]]
-# Number of rows that the map of a group was fitted on; None asks for that of all rows.
+# Returns the number of rows that the map of a group was fitted on, for None that of all rows.
 FitRows = Callable[[Any], float]
 
 

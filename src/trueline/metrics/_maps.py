@@ -1,4 +1,4 @@
-"""The fitted map R, as a few hundred numbers."""
+"""The fitted map R as a few hundred numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trueline.distributions import Distribution
 from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
 from trueline.recalibration import Key, Recalibrator
 
-# Levels are even in their normal scores up to this one: 0.001 to 0.999.
+# Levels are evenly spaced in their normal scores, from 0.001 to 0.999.
 _REACH = 3.1
 _GRID = 200
 _MOST_KNOTS = 100
@@ -28,21 +28,21 @@ class RecalibrationMap:
     scores, probabilities : ndarray, (k,)
         Points of the curve s -> R(s), increasing; a jump of R is two points with one score.
     base_probabilities : ndarray, (k,), or None
-        What the forecast itself says, F at each score; a map that changes nothing has R = F.
-        None where the score says nothing of probabilities, as for a `Point`.
+        Probability F that the forecast itself gives to each score; a map that changes nothing has
+        R = F. None if the forecast gives no probabilities, as a `Point`.
     knots, knot_probabilities : ndarray, (m,)
-        Knots of the map in this range and R there, at most 100, evenly thinned. Empty for maps
-        without.
+        Knots of the map in this range, at most 100 evenly chosen ones, and R there. Empty if the
+        map has none.
     knot_base_probabilities : ndarray, (m,), or None
-        What the forecast itself says there.
+        Probabilities F at the knots.
     n_knots : int
-        How many the map has.
+        Number of knots of the map.
     supported : (float, float)
-        Probabilities that calibration rows stand behind; beyond is tail.
+        Range of probabilities that calibration rows support; beyond it is extrapolated tail.
     kind : str
-        What the score measures: "standardised", "residual" or "normal score".
+        Kind of the score: "standardised", "residual" or "normal score".
     n : float
-        Rows, or their weight, that the map was fitted on.
+        Number of rows, or their weight, that the map was fitted on.
 
     Examples
     --------
@@ -67,19 +67,19 @@ class RecalibrationMap:
 def recalibration_map(
     recalibrator: Recalibrator, *, group: Key | None = None, dist: Distribution | None = None
 ) -> RecalibrationMap:
-    """Read the fitted map R: which score it gives which probability.
+    """Return the fitted map R from scores to probabilities.
 
-    The points run from R = 0.001 to R = 0.999, a few hundred however many rows it was fitted on.
+    A few hundred points run from R = 0.001 to R = 0.999, for any number of rows of the fit.
 
     Parameters
     ----------
     recalibrator : Recalibrator
         Fitted; any but `Conditional`, whose map differs from row to row.
     group : str or number, optional
-        Of which group of a `Grouped`; by default the pooled map.
+        Group of a `Grouped` whose map to read; by default the pooled map.
     dist : Distribution, optional
-        A forecast of the kind that R was fitted on; its first row says what its scores mean in
-        probabilities. By default standardised scores are taken to be those of a `Normal`.
+        A forecast of the kind that R was fitted on; its first row gives the probabilities F. By
+        default standardised scores are those of a `Normal`.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def recalibration_map(
     kept = _thinned(knots, law.ppf(grid[[0, -1]]))
     levels = np.unique(np.concatenate([grid, left[kept], right[kept]]))
     levels = levels[(levels >= grid[0]) & (levels <= grid[-1])]
-    # Read backwards, from probability to score, so that a jump is drawn as one.
+    # Evaluating from probability to score preserves jumps.
     scores = law.ppf(levels)
     return RecalibrationMap(
         scores=scores,
@@ -118,7 +118,7 @@ def recalibration_map(
 
 
 def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, str]:
-    """The law of the score, the rows behind it and the kind of the score."""
+    """Return the law of the score, the number of rows of the fit and the kind of the score."""
     if not isinstance(recalibrator, Recalibrator):
         raise TypeError(
             f"recalibrator is of type {type(recalibrator).__name__}; expected a fitted "
@@ -134,7 +134,7 @@ def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, s
     if not recalibrator.is_exportable:
         raise TypeError(
             f"a {type(recalibrator).__name__} has no single map: it differs from row to row. "
-            f"Look at the forecasts it gives instead, with CalibrationDisplay or PITDisplay."
+            f"Draw its forecasts instead, with CalibrationDisplay or PITDisplay."
         )
     if group is not None and group not in (groups or []):
         raise ValueError(f"group is {group!r}; expected one of {groups}.")
@@ -142,7 +142,7 @@ def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, s
 
 
 def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Knots, and R just below and at each."""
+    """Return the knots, and R just below and at each."""
     if isinstance(law, PiecewiseLaw):
         return law.knots, law.left, law.right
     if isinstance(law, SplineLaw):
@@ -153,8 +153,8 @@ def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _thinned(knots: FloatArray, ends: FloatArray) -> NDArray[np.intp]:
-    """Indices of evenly spaced knots between the ends, the first and the last among them."""
-    slack = 0.01 * (ends[1] - ends[0])  # a last knot with R = 1 lies just beyond
+    """Return the indices of evenly chosen knots between the ends, with the first and last."""
+    slack = 0.01 * (ends[1] - ends[0])  # a last knot with R = 1 lies just beyond the ends
     inside = np.flatnonzero((knots >= ends[0] - slack) & (knots <= ends[1] + slack))
     most = min(inside.size, _MOST_KNOTS)
     return inside[np.linspace(0, max(inside.size - 1, 0), most).astype(np.intp)]

@@ -135,7 +135,7 @@ class CalibrationVerdict:
     distance : float
         Root mean square distance of the calibration curve from the diagonal.
     p_value : float
-        Of the calibration test, with the rows of the fit taken into account.
+        P-value of the calibration test, with the rows of the fit taken into account.
     """
 
     decision: CalibrationDecision
