@@ -9,7 +9,7 @@ import pytest
 
 import trueline as tl
 from trueline.recalibration._state import State
-from trueline.streams._memory import HALF_LIVES, Everything, Recent
+from trueline.streams._memory import HALF_LIVES, AllRows, RecentRows
 from trueline.testing import check_recalibrator
 from trueline.testing._rows import BASES
 
@@ -125,7 +125,7 @@ def test_a_half_life_is_a_weighted_fit(half_life):
 
 
 def test_all_rows_are_remembered_in_bounded_memory():
-    memory = Everything(State("residual", limit=1000))
+    memory = AllRows(State("residual", limit=1000))
     rng = np.random.default_rng(3)
     for _ in range(50):
         memory.add(1.0 + rng.random(1000) / 8, None)  # 2^13 rounded values at most
@@ -134,7 +134,7 @@ def test_all_rows_are_remembered_in_bounded_memory():
 
 
 def test_a_window_holds_no_more_than_its_rows_and_as_many_that_wait():
-    memory = Recent("residual", 3000, None)
+    memory = RecentRows("residual", 3000, None)
     rng = np.random.default_rng(4)
     for _ in range(300):
         memory.add(rng.normal(size=100), None)
@@ -242,7 +242,7 @@ def test_after_an_error_it_is_as_it_was_before(params):
     with pytest.raises(TypeError, match="dist is a tuple; expected a trueline distribution"):
         online.update([1.0], (0.0, 1.0))
     for method in (online.fit, online.partial_fit):
-        with pytest.raises(ValueError, match=r"takes no groups\. Keep one Online a group"):
+        with pytest.raises(ValueError, match=r"takes no groups\. Keep one Online per group"):
             method([1.0], tl.Normal(0.0, 1.0), groups=["a"])
     assert online.to_json() == before
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import trueline as tl
-from trueline.streams._levels import Reach, follow
+from trueline.streams._levels import ExtendedQuantiles, adapt_levels
 
 ZERO = tl.Point(0.0)  # whose score is y itself, without rounding
 COVERAGE, RATE = 0.8, 0.05
@@ -63,11 +63,11 @@ def play(online, adversary, rows):
     online.update(0.3, ZERO)
     for t in range(rows):
         lower, upper = (float(end[0]) for end in online.transform(ZERO).interval(COVERAGE))
-        reach = online._reach()
+        quantiles = online._quantiles()
         y = float(adversary(lower, upper, t))
         before = online.levels_
         online.update(y, ZERO)
-        yield y, lower, upper, reach, before, online.levels_
+        yield y, lower, upper, quantiles, before, online.levels_
 
 
 @pytest.mark.filterwarnings("ignore::trueline.CalibrationWarning")
@@ -78,12 +78,12 @@ def test_the_bound_on_what_is_missed_holds_after_every_row(adversary, params):
     missed, farthest, least = 0, 0.0, math.inf
     rows = ROWS.get(repr(online.recalibrator), 800)
     for t, row in enumerate(play(online, adversary, rows), start=1):
-        y, lower, upper, reach, _, levels = row
+        y, lower, upper, quantiles, _, levels = row
         assert math.isfinite(lower)
         assert math.isfinite(upper)
         missed += not lower <= y <= upper
-        farthest = max(farthest, abs(y), abs(reach.middle))
-        least = min(least, reach.up, reach.down)
+        farthest = max(farthest, abs(y), abs(quantiles.middle))
+        least = min(least, quantiles.up, quantiles.down)
         k = max(0.0, math.log2(2.0 * farthest / least))
         bound = (1.0 - COVERAGE) * t + (1.0 - COVERAGE) / RATE + 2.0 * k + 1.0 + COVERAGE
         assert missed <= bound
@@ -177,33 +177,35 @@ def test_after_the_noise_doubles_coverage_is_back_within_1000_rows():
 def test_a_warped_law_is_a_law_with_the_quantiles_of_its_levels(at, inner, ties):
     y = np.random.default_rng(3).normal(size=300)
     law = inner.fit(np.round(y) if ties else y, tl.Point(np.zeros(300))).law_
-    reach = Reach(law, 0.01, 0.05)
-    warped = reach.warped((0.05, 0.95), at)
-    expected = [reach.quantile(min(at)), reach.quantile(max(at))]
+    quantiles = ExtendedQuantiles(law, 0.01, 0.05)
+    warped = quantiles.warped((0.05, 0.95), at)
+    expected = [quantiles.quantile(min(at)), quantiles.quantile(max(at))]
     assert warped.ppf(np.array([0.05, 0.95])).tolist() == expected
     tl.testing.check_distribution(tl.Point([0.0, 1.0])._recalibrate(warped))
 
 
 def test_levels_that_have_not_moved_leave_the_map_alone():
     law = tl.Smooth().fit(np.arange(50.0), tl.Point(np.zeros(50))).law_
-    assert Reach(law, 0.01, 0.05).warped((0.05, 0.95), (0.05, 0.95)) is law
+    assert ExtendedQuantiles(law, 0.01, 0.05).warped((0.05, 0.95), (0.05, 0.95)) is law
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])
 def test_levels_of_scores_undo_quantiles_of_levels(scale):
     y = scale * np.random.default_rng(4).normal(size=200)
-    reach = Reach(tl.Isotonic().fit(y, tl.Point(np.zeros(200))).law_, 0.01, 0.05)
-    levels = np.concatenate([np.linspace(-0.3, 1.3, 321), [reach.low, reach.high]])
-    s = np.array([reach.quantile(level) for level in levels])
+    quantiles = ExtendedQuantiles(tl.Isotonic().fit(y, tl.Point(np.zeros(200))).law_, 0.01, 0.05)
+    levels = np.concatenate([np.linspace(-0.3, 1.3, 321), [quantiles.low, quantiles.high]])
+    s = np.array([quantiles.quantile(level) for level in levels])
     assert (np.diff(s[:-2]) >= 0).all()
     assert np.isfinite(s).all()
-    for found in reach.levels(s):
+    for found in quantiles.levels(s):
         np.testing.assert_allclose(found, levels, rtol=0, atol=1e-10)
 
 
 def test_quantiles_stay_finite_at_any_level_and_hold_any_score():
-    reach = Reach(tl.Isotonic().fit([1.0, 2.0], tl.Point([0.0, 0.0])).law_, 0.01, 0.05)
-    assert reach.quantile(1e9) == -reach.quantile(-1e9) == 2.0**1021
+    quantiles = ExtendedQuantiles(
+        tl.Isotonic().fit([1.0, 2.0], tl.Point([0.0, 0.0])).law_, 0.01, 0.05
+    )
+    assert quantiles.quantile(1e9) == -quantiles.quantile(-1e9) == 2.0**1021
     far = np.full(5000, np.finfo(float).max)
-    assert follow(reach, (0.05, 0.95), (0.05, 0.95), far)[1] < 1.0 + 0.01 * 2100
-    assert follow(reach, (0.05, 0.95), (0.05, 0.95), -far)[0] > -0.01 * 2100
+    assert adapt_levels(quantiles, (0.05, 0.95), (0.05, 0.95), far)[1] < 1.0 + 0.01 * 2100
+    assert adapt_levels(quantiles, (0.05, 0.95), (0.05, 0.95), -far)[0] > -0.01 * 2100

@@ -12,7 +12,7 @@ from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scaling import Scaling
-from trueline.recalibration._scores import Key
+from trueline.recalibration._scores import Key, Scores
 from trueline.recalibration._smooth import Smooth
 
 #: Recalibrators by the short name that ``method`` and the command line accept.
@@ -40,6 +40,7 @@ __all__ = [
     "Scaling",
     "ScoreAccumulator",
     "ScoreRows",
+    "Scores",
     "Smooth",
     "inner_map",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, check_finite, same_length, vector, weights
 from trueline.distributions import Distribution
-from trueline.recalibration._scores import KINDS, Exact, collapse
+from trueline.recalibration._scores import KINDS, Exact, Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +142,7 @@ class ScoreRows:
         # A NaN or an infinity sorts to an end.
         if not (math.isfinite(s[0]) and math.isfinite(s[-1])):
             self._raise_not_finite()
-        return Exact(self.kind, *collapse(s, w))
+        return Scores.of_sorted(self.kind, s, w)
 
     def _raise_not_finite(self) -> NoReturn:
         if self.outcomes is not None:

@@ -56,6 +56,11 @@ class Scores(ABC):
         rows = f"{len(self.values)} values of {self.total:.15g} rows"
         return f"<{type(self).__name__} {self.kind} scores: {rows}{rounded}{off}>"
 
+    @staticmethod
+    def of_sorted(kind: str, s: FloatArray, w: FloatArray | None) -> Exact:
+        """Return the exact scores of rows that are sorted by score, with their weights."""
+        return Exact(kind, *collapse(s, w))
+
     @property
     @abstractmethod
     def total(self) -> float:

@@ -1,4 +1,4 @@
-"""A drift alarm: whether recent rows fall into the map as the rows before them did."""
+"""A drift alarm: a test of whether recent scores have the distribution of earlier ones."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from trueline._validation import FloatArray
 from trueline.recalibration._scores import round_scores
 from trueline.streams._memory import Memory
 
-#: Cells of equal probability in which PIT values are counted.
+#: Number of cells of equal probability in which PIT values are counted.
 CELLS = 64
-# Two samples of the same size need so many rows each for the factor 2, and this factor before.
+# Two samples of the same size need this number of rows each for the factor 2; smaller samples have
+# the larger factor.
 _EQUAL_FROM, _EQUAL_FACTOR = 458, 2.169
-# Rows that wait to be tested together.
+# Number of rows that wait to be tested together.
 _TOGETHER = 1 << 15
 
 
 @dataclass(frozen=True)
 class Drift:
-    """What the drift alarm of `Online` has to say.
+    """Result of the drift alarm of `Online`.
 
     Attributes
     ----------
     alarm : bool
         Whether the last whole block of rows left the band.
     p_value : float
-        Of that block: if nothing drifts it is at most p with a probability of at most p.
+        The p-value of that block: without drift it is at most p with probability at most p.
     statistic : float
         Largest distance of the block's PIT values from uniform.
     blocks, alarms : int
-        Blocks tested so far, and how many of them gave an alarm.
+        Number of blocks tested so far, and number of alarms among them.
 
     Examples
     --------
@@ -55,17 +56,17 @@ class Drift:
 
 
 class Alarm:
-    """Blocks of rows, each tested once, against what was remembered before the block began.
+    """Tests blocks of rows, each once, against the rows kept before the block began.
 
-    The statistic is that of the two-sample Kolmogorov-Smirnov test, with n remembered rows and
-    m in the block: the distance of their empirical CDFs, which is that of the block's PIT values
-    (by the empirical map) from uniform ones. If all those rows are exchangeable its law is known
+    The statistic is that of the two-sample Kolmogorov-Smirnov test, with n kept rows and m rows in
+    the block: the distance of their empirical CDFs, which is the distance of the block's PIT values
+    (by the empirical map) from uniform ones. If all rows are exchangeable its law is known
     whatever their distribution, and P(D >= d) <= 2 exp(-2 d^2 n m / (n + m)) for n other than m
     unless both are below 4 (Wei and Dudley, "Two-sample Dvoretzky-Kiefer-Wolfowitz inequalities",
     2012: found by computation up to 200 rows, and conjectured beyond). For n = m it is a theorem
-    from 458 rows on, and holds with 2.169 for 2 before. Here D is looked for at the edges of 64
-    cells only, which can but lower it; so do ties. Hence the rate of false alarms is at most what
-    is stated, a block.
+    from 458 rows on, and holds with 2.169 in place of 2 before. D is computed at the edges of 64
+    cells only, which can only lower it, as ties do. The rate of false alarms per block is
+    therefore at most the stated one.
 
     With weights n and m are Kish's effective numbers, and the rate is approximate.
     """
@@ -75,20 +76,20 @@ class Alarm:
         self.rate = rate
         self.reference: Reference | None = None
         self._drift = Drift()
-        # Rows that are not tested yet: many blocks at once cost less than each by itself.
+        # Rows that are not tested yet; testing many blocks at once costs less.
         self._waiting: list[tuple[FloatArray, FloatArray | None]] = []
         self._held = 0
 
     @property
     def drift(self) -> Drift:
-        """What the last whole block says."""
+        """The result for the last whole block."""
         self._test()
         return self._drift
 
     def look(self, s: FloatArray, w: FloatArray | None, memory: Memory) -> None:
-        """Take rows that the memory has not taken yet."""
+        """Add rows that are not in the memory yet."""
         if self._due(memory):
-            # Between two blocks, so that no block is in the memory which it is compared with.
+            # The reference changes between two blocks, so that no block is compared with itself.
             rest = -self._held % self.rows
             if rest:
                 self._take(s[:rest], None if w is None else w[:rest])
@@ -111,7 +112,7 @@ class Alarm:
             self._test()
 
     def _test(self) -> None:
-        """Test the whole blocks that wait, each once."""
+        """Test the waiting whole blocks, each once."""
         blocks = self._held // self.rows
         if not blocks or self.reference is None:
             return
@@ -133,36 +134,36 @@ class Alarm:
         return self._held > 0
 
     def rest(self) -> tuple[FloatArray, FloatArray | None]:
-        """Scores and weights of the rows that wait, which are at least one."""
+        """Return scores and weights of the waiting rows; there must be at least one."""
         s = np.concatenate([s for s, _ in self._waiting])
         if all(w is None for _, w in self._waiting):
             return s, None
         return s, np.concatenate([np.ones(len(s)) if w is None else w for s, w in self._waiting])
 
     def restore(self, s: FloatArray, w: FloatArray | None, drift: Drift | None = None) -> None:
-        """Have these rows wait."""
+        """Replace the waiting rows."""
         self._waiting, self._held = [(s, w)] if len(s) else [], len(s)
         self._drift = drift or self._drift
 
 
 @dataclass
 class Reference:
-    """What was remembered: the weight up to each of some edges.
+    """The rows that blocks are compared with: their weight up to each of some edges.
 
     Attributes
     ----------
     edges : (k,) array
         Scores with nearly the same weight between them.
     reached : (k + 1,) array
-        Weight up to each edge, and in all.
+        Weight up to each edge, and the total weight.
     squares : float
         Sum of the squared weights.
     taken : int
-        Rows seen when it was taken.
+        Number of rows seen when the reference was made.
     rounded : bool
         Whether the scores were rounded.
     grows : bool
-        Whether rows that were tested join it, because they are remembered for good.
+        Whether tested rows are added to it, because the memory keeps all rows.
     """
 
     edges: FloatArray
@@ -174,7 +175,7 @@ class Reference:
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
-        """Read a memory."""
+        """Make a reference from the rows of a memory."""
         scores = memory.scores()
         upper = scores.cumulative()[1]
         at = np.unique(np.searchsorted(upper, upper[-1] / CELLS * np.arange(1, CELLS)))
@@ -186,10 +187,10 @@ class Reference:
     def compare(
         self, s: FloatArray, w: FloatArray | None, blocks: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return p-values and statistics of blocks of rows; those rows may join afterwards."""
+        """Return p-values and statistics of blocks of rows, which are then added if it grows."""
         s = (round_scores(s) if self.rounded else s).reshape(blocks, -1)
         if w is None:
-            # To sort a block and look up the edges is quicker than to look up every row.
+            # Sorting a block and looking up the edges is faster than looking up every row.
             s = np.sort(s, axis=1)
             below = np.stack([block.searchsorted(self.edges, side="right") for block in s])
             reached = np.insert(below.astype(np.float64), self.edges.size, s.shape[1], axis=1)

@@ -1,7 +1,8 @@
-"""The state of `Online` as JSON types, and back: wholly checked, and exact."""
+"""The state of `Online` as JSON types, and back: exact, and checked completely."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from trueline.recalibration._document import (
 from trueline.recalibration._state import State
 from trueline.streams._drift import CELLS, Alarm, Drift, Reference
 from trueline.streams._levels import MOST_DOUBLINGS
-from trueline.streams._memory import Everything, Memory, Recent
+from trueline.streams._memory import AllRows, Memory, RecentRows
 
 if TYPE_CHECKING:
     from trueline.streams._online import Online
@@ -39,7 +40,7 @@ def online_to_json(online: Online) -> dict[str, Any]:
 
 
 def online_from_json(online: Online, state: dict[str, Any]) -> None:
-    """Check a state wholly, then take it."""
+    """Check a state completely, then restore it."""
     memory = state["memory"]
     expect(isinstance(memory, dict), "the memory is not an object")
     kind = check_kind_of_score(memory.get("kind"))
@@ -64,10 +65,10 @@ def online_from_json(online: Online, state: dict[str, Any]) -> None:
 
 def _memory_to_json(memory: Memory) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": memory.kind, "seen": memory.seen}
-    if isinstance(memory, Recent):
+    if isinstance(memory, RecentRows):
         s, w = memory.in_order()
         out |= {"values": s, "weights": None if (w == 1.0).all() else w}
-    elif isinstance(memory, Everything):
+    elif isinstance(memory, AllRows):
         out |= {"scores": scores_to_json(memory.scores())}
         out |= {"total": memory.total, "squares": memory.squares}
     return out
@@ -75,7 +76,7 @@ def _memory_to_json(memory: Memory) -> dict[str, Any]:
 
 def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
     seen = _count(data.get("seen"), "rows seen", _MOST_ROWS, least=1)
-    if isinstance(memory, Recent):
+    if isinstance(memory, RecentRows):
         expect(set(data) == {"kind", "seen", "values", "weights"}, "the memory is not as expected")
         values = numbers(data["values"], "values")
         expect(len(values) == min(seen, memory.span), "the memory does not hold its rows")
@@ -86,7 +87,7 @@ def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
             with np.errstate(over="ignore"):
                 expect(bool(np.isfinite(w.sum())), "the weights overflow")
         memory.restore(seen, values, w)
-    elif isinstance(memory, Everything):
+    elif isinstance(memory, AllRows):
         names = {"kind", "seen", "scores", "total", "squares"}
         expect(set(data) == names, "the memory is not as expected")
         scores = scores_from_json(data["scores"])
@@ -97,7 +98,10 @@ def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
 
 
 def _alarm_to_json(alarm: Alarm) -> dict[str, Any]:
-    drift, reference = alarm.drift, alarm.reference  # in this order: it tests whole blocks
+    drift, reference = (
+        alarm.drift,
+        alarm.reference,
+    )  # in this order, because `drift` tests whole blocks
     return {
         "drift": asdict(drift),
         "reference": None if reference is None else asdict(reference),
@@ -138,7 +142,7 @@ def _reference_from_json(data: Any, memory: Memory) -> Reference:
     fault = "the reference of the alarm is not as expected"
     expect(isinstance(data, dict) and set(data) == {f.name for f in fields(Reference)}, fault)
     expect(type(data["rounded"]) is bool, fault)
-    expect(data["grows"] is isinstance(memory, Everything), fault)
+    expect(data["grows"] is math.isinf(memory.span), fault)
     edges = numbers(data["edges"], "edges")
     expect(len(edges) < CELLS and bool((np.diff(edges) > 0).all()), "edges do not increase")
     reached = numbers(data["reached"], "reached", len(edges) + 1)

@@ -1,8 +1,8 @@
-"""Levels that follow a stream, so that intervals cover as often as they should, come what may.
+"""Levels that adapt to a stream, so that intervals have their coverage whatever the stream does.
 
-The claim. Let p be a level and a_1 = p. Before row t, Q_t is the quantile function in force: an
-increasing function of every real level, made from earlier rows. The row's score s_t is held if s_t
-<= Q_t(a_t), and then
+The claim. Let p be a level and a_1 = p. Before row t, Q_t is the present quantile function: an
+increasing function of every real level, made from earlier rows. The score s_t of the row is held if
+s_t <= Q_t(a_t), and then
 
     a_{t+1} = a_t + rate * (p - held_t)
 
@@ -10,8 +10,8 @@ increasing function of every real level, made from earlier rows. The row's score
 Q_t is the map's own quantile function up to a level 1 - e_t, with value U_t there; beyond, the
 distance from the median m_t doubles with each further `rate` of level. Below it is the mirror
 image, from L_t at level e_t on. Suppose that the scores and medians stay within B of zero, and U_t
-- m_t and m_t - L_t above d, and let K = max(0, log2(2 B / d)). Nobody needs to know B or d. Then
-for any T rows, whoever chose them and whatever they knew,
+- m_t and m_t - L_t above d, and let K = max(0, log2(2 B / d)); B and d need not be known. Then for
+any T rows, even if they are chosen to make the bound fail,
 
     |share held - p| <= (1 + rate * (K + 1)) / (rate * T).
 
@@ -30,8 +30,8 @@ much below, and hence
 Scores are taken to lie within 2^1021 of zero, as all but the largest float64 do,
 so that K is below 2100 for every sequence. The lower level counts scores *below* its
 quantile, so that ends belong to the interval. Should the two levels cross, which takes a long run
-of rows inside a narrow interval, the interval between both quantiles is issued; it covers at least
-as often as the levels know, so the bound on what is missed stands.
+of rows inside a narrow interval, the interval between both quantiles is used; it covers at least as
+often as the levels assume, so the bound on the share missed holds.
 """
 
 from __future__ import annotations
@@ -47,39 +47,39 @@ from scipy.special import ndtr
 from trueline._validation import FloatArray
 from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw, Tail
 
-#: Doublings between the smallest and the largest float64, with some to spare: K stays below.
+#: An upper bound on K: the number of doublings from the smallest to the largest float64, and more.
 MOST_DOUBLINGS = 2200
-# Share of a map's ends where its own quantiles give way to doubling ones, at most.
+# Largest probability at each end of a map where doubling quantiles replace its own.
 _EDGE = 1e-3
-# Quantiles stay within this, so that their differences are finite; scores beyond count as this.
+# Quantiles and scores are clipped to this, so that their differences are finite.
 _LARGEST = 2.0**1021
-# Rounding may not decide whether a score is held: closer levels are told apart by their quantiles.
+# Levels closer than this are compared by their quantiles, so that rounding does not decide.
 _NEAR = 1e-9
-# Knots that stand for a map which is not linear between its own, by normal score.
+# Levels of the knots that replace a map which is not piecewise linear, even in normal scores.
 _GRID = np.asarray(ndtr(np.linspace(-4.75, 4.75, 513)))
 
 
-class Reach:
-    """Quantiles of a law at any real level: beyond the ends they double with each `rate`.
+class ExtendedQuantiles:
+    """Quantiles of a law at any real level; beyond its ends they double with each `rate`.
 
     Parameters
     ----------
     law : ScoreLaw
     rate : float
     tail : float
-        The lower of the two levels that are followed; the law's own quantiles reach beyond it.
+        The lower of the two levels that adapt; the quantiles of the law extend beyond it.
     """
 
     def __init__(self, law: ScoreLaw, rate: float, tail: float) -> None:
         self.rate = rate
         low, high = law.supported
         edge = min(_EDGE, 0.5 * tail)
-        # Beyond the outermost score where the law has a tail: a tie may not take up all the rest.
+        # A law with tails is used beyond its outermost score, where a tie may have much weight.
         self.low = min(edge, 0.5 * low) if low > 0 else edge
         self.high = 1.0 - (min(edge, 0.5 * (1.0 - high)) if high < 1 else edge)
         self._take(law)
         if not self.bottom < self.middle < self.top:
-            # Nothing but ties: spread as for one row.
+            # All scores tie: use the spread of a map of one row.
             spread = ExponentialTail(abs(self.middle) or 1.0)
             half = np.array([0.5])
             self._take(PiecewiseLaw(np.array([self.middle]), half, half, (spread, spread)))
@@ -88,12 +88,12 @@ class Reach:
         self.law = law
         ends = law.ppf(np.array([self.low, 0.5, self.high]))
         self.bottom, self.middle, self.top = np.clip(ends, -_LARGEST, _LARGEST).tolist()
-        # What doubles: the distance of the ends from the median.
+        # The distances of the ends from the median, which double.
         self.down = max(min(self.middle - self.bottom, _LARGEST), sys.float_info.min)
         self.up = max(min(self.top - self.middle, _LARGEST), sys.float_info.min)
 
     def quantile(self, level: float) -> float:
-        """Quantile at a level, finite whatever the level."""
+        """Return the quantile at a level, finite for every level."""
         if level > self.high:
             far = self._doubled(self.up, level - self.high)
             return min(max(self.middle + far, self.top), _LARGEST)
@@ -103,7 +103,7 @@ class Reach:
         return float(np.clip(self.law.ppf(np.array(level)), self.bottom, self.top))
 
     def _doubled(self, unit: float, beyond: float) -> float:
-        # Linear between the doublings, so that a piecewise law can hold it.
+        # Linear between the doublings, so that a piecewise linear law can represent it.
         times, part = divmod(beyond / self.rate, 1.0)
         try:
             return math.ldexp(unit * (1.0 + part), int(times))
@@ -111,7 +111,7 @@ class Reach:
             return math.inf
 
     def levels(self, s: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Least level whose quantile is at least s, and largest whose quantile is at most s."""
+        """Return the least level with a quantile of at least s, and the largest of at most s."""
         law = self.law
         last = np.clip(law.cdf(s), self.low, self.high)
         first = np.clip(law.cdf_left(s), self.low, self.high) if law.has_atoms else last.copy()
@@ -128,21 +128,21 @@ class Reach:
 
     @cached_property
     def _knots(self) -> tuple[FloatArray, FloatArray, FloatArray, tuple[Tail, Tail]]:
-        """Knots of the law, R just below and at each, and its tails."""
+        """The knots of the law, R just below and at each, and its tails."""
         law = self.law
         if isinstance(law, PiecewiseLaw):
             return law.knots, law.left, law.right, law.tails
-        # Exponential from the outermost on: it falls to a share of 1 / e in a mean excess.
+        # An exponential tail falls to a share of 1 / e in one mean excess.
         mass = _GRID[0] / math.e
         ends = law.ppf(np.array([mass, _GRID[0], _GRID[-1], 1.0 - mass]))
         below, above = (max(float(x), sys.float_info.min) for x in np.diff(ends)[[0, 2]])
         return law.ppf(_GRID), _GRID, _GRID, (ExponentialTail(below), ExponentialTail(above))
 
     def warped(self, levels: tuple[float, float], at: tuple[float, float]) -> ScoreLaw:
-        """Return the law that has, at two levels, the quantiles that this one has at others.
+        """Return the law whose quantiles at `levels` are the quantiles of this one `at` others.
 
         Other levels are warped in proportion: from 0 to the lower of the two, between them, and
-        from the upper to 1. Where a level lies beyond the law its doubling quantiles lead there.
+        from the upper to 1. Levels beyond the law use its doubling quantiles.
         """
         if at == levels:
             return self.law
@@ -150,14 +150,14 @@ class Reach:
         high = max(high, math.nextafter(low, math.inf))
         pins = dict(zip(levels, (self.quantile(min(at)), self.quantile(max(at))), strict=True))
         x, left, right, (below, above) = self._knots
-        # Where the warped levels begin and end: the law's own ends, or a level beyond them.
+        # The warped levels begin and end at the ends of the law, or at a level beyond them.
         begin, end = (0.0 if low > self.low else low), (1.0 if high < self.high else high)
         corners = [begin, low, high, end], [0.0, *levels, 1.0]
 
         def warp(level: FloatArray) -> FloatArray:
             return np.interp(level, *corners)
 
-        # Where doubling quantiles lead on, the law's own outermost knots give way to them.
+        # Doubling quantiles replace the outermost knots of the law.
         doubling = self._doubling_knots(low, high)
         own = slice(
             0 if low > self.low else int(np.searchsorted(x, self.bottom)),
@@ -178,7 +178,7 @@ class Reach:
             above if high < self.high else self._stretched(above, pins[levels[1]] - self.middle),
         )
         knots, lefts, rights = knots[inside], lefts[inside], rights[inside]
-        if (lefts == rights).all():  # one array for both says that there are no jumps
+        if (lefts == rights).all():  # one array for both means that there are no jumps
             lefts = rights
         law = PiecewiseLaw(knots, lefts, rights, tails, pins)
         supported = warp(np.array(self.law.supported))
@@ -186,7 +186,7 @@ class Reach:
         return law
 
     def _doubling_knots(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-        """Quantiles where the distance from the median has doubled, as far as the levels reach."""
+        """Return quantiles at every doubling up to the levels, and their own levels."""
         steps = [
             *np.arange(self.low, low, -self.rate)[::-1].tolist(),
             *np.arange(self.high, high, self.rate).tolist(),
@@ -199,7 +199,7 @@ class Reach:
 
 
 def _doublings(far: FloatArray, unit: float) -> FloatArray:
-    """How often a unit is doubled to come that far; linear in between, and safe from overflow."""
+    """Return how often a unit doubles to reach a distance; linear in between, without overflow."""
     (share, power), (share_of_one, power_of_one) = np.frexp(far), math.frexp(unit)
     ratio, more = np.frexp(share / share_of_one)
     return (power - power_of_one + more - 1.0) + (2.0 * ratio - 1.0)
@@ -208,10 +208,10 @@ def _doublings(far: FloatArray, unit: float) -> FloatArray:
 def _in_order(
     x: FloatArray, left: FloatArray, right: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sort knots; those at the same place become one, with a jump from the first to the last."""
+    """Sort knots; knots at the same place become one, with a jump from the first to the last."""
     order = np.argsort(x, kind="stable")
     x, left, right = x[order], left[order], right[order]
-    # Quantiles and levels invert each other but for rounding, which may not let R fall.
+    # Quantiles and levels invert each other up to rounding, which must not make R decrease.
     rising = np.maximum.accumulate(np.stack([left, right], axis=1).ravel())
     left, right = rising[::2], rising[1::2]
     new = np.concatenate([[True], x[1:] != x[:-1]])
@@ -221,28 +221,31 @@ def _in_order(
     return x[first], left, right
 
 
-def follow(
-    reach: Reach, levels: tuple[float, float], at: tuple[float, float], s: FloatArray
+def adapt_levels(
+    quantiles: ExtendedQuantiles,
+    levels: tuple[float, float],
+    at: tuple[float, float],
+    s: FloatArray,
 ) -> tuple[float, float]:
-    """Move both levels, row by row: each score is held or not by the levels before it."""
+    """Return both levels after some rows, each of which is judged by the levels before it."""
     (p_low, p_high), (low, high) = levels, at
-    rate = reach.rate
+    rate = quantiles.rate
     s = np.clip(s, -_LARGEST, _LARGEST)
-    # The first row by the quantiles that were issued, to the last bit.
+    # The first row is judged by the quantiles of the forecast that was issued, to the last bit.
     score = float(s[0])
-    held, missed = score <= reach.quantile(high), score < reach.quantile(low)
+    held, missed = score <= quantiles.quantile(high), score < quantiles.quantile(low)
     high += rate * (p_high - held)
     low += rate * (p_low - missed)
     if len(s) == 1:
         return low, high
-    # The others by the levels of their scores, which are found for all at once. Where those are
-    # too close to call, by quantiles again.
+    # The other rows are judged by the levels of their scores, which are computed for all at once,
+    # and where these are too close, by quantiles again.
     s = s[1:]
-    first, last = reach.levels(s)
+    first, last = quantiles.levels(s)
     for score, least, most in zip(s.tolist(), first.tolist(), last.tolist(), strict=True):
         over, under = least - high, most - low
-        held = score <= reach.quantile(high) if -_NEAR < over < _NEAR else over < 0
-        missed = score < reach.quantile(low) if -_NEAR < under < _NEAR else under < 0
+        held = score <= quantiles.quantile(high) if -_NEAR < over < _NEAR else over < 0
+        missed = score < quantiles.quantile(low) if -_NEAR < under < _NEAR else under < 0
         high += rate * (p_high - held)
         low += rate * (p_low - missed)
     return low, high

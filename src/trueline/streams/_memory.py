@@ -1,4 +1,4 @@
-"""What a stream is remembered by: the scores of its last rows, or of all of them."""
+"""The scores that a stream keeps: those of its last rows, or of all rows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Exact, Scores, collapse
+from trueline.recalibration import ScoreRows, Scores
 from trueline.recalibration._state import State
 
-#: Rows older than this many half-lives are dropped: together they weigh 2^-20 of all rows.
+#: Rows older than this many half-lives are dropped; together they weigh 2^-20 of all rows.
 HALF_LIVES = 20
-# Rows that may wait to be sorted in, however short the memory.
+# Number of rows that may wait to be sorted in, however short the memory.
 _WAITING = 1024
-# A memory without end is a new one when it has grown so many times.
+# A memory of all rows counts as renewed when it has grown by this factor.
 _GROWN = 16
 
 
@@ -30,7 +29,7 @@ class Memory(ABC):
     kind : str
         The ``score_kind`` of the forecasts they come from.
     seen : int
-        Rows so far, remembered or not.
+        Number of rows so far, kept or not.
     """
 
     kind: str
@@ -38,38 +37,38 @@ class Memory(ABC):
 
     @abstractmethod
     def add(self, s: FloatArray, w: FloatArray | None) -> None:
-        """Take finite scores, in the order they came in, and their positive weights."""
+        """Add finite scores, in the order of the stream, and their positive weights."""
 
     @abstractmethod
     def scores(self) -> Scores:
-        """What is remembered, sorted."""
+        """Return the scores that are kept, sorted."""
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """Rows remembered."""
+        """The number of rows that are kept."""
 
     @property
     @abstractmethod
     def span(self) -> float:
-        """Most rows that are remembered."""
+        """The largest number of rows that are kept."""
 
     @abstractmethod
     def effective_rows(self) -> float:
         """Kish's effective number of rows: (sum w)^2 / sum w^2."""
 
     def is_renewed(self, since: int) -> bool:
-        """Whether the memory is a new one since that row; rarely, so that looking is cheap."""
+        """Whether most rows are newer than row number `since`."""
         if math.isinf(self.span):
             return self.seen >= _GROWN * since
         return self.seen - since >= self.span
 
 
-class Recent(Memory):
-    """The last rows, sorted, with their weights; a weight may halve every so many rows.
+class RecentRows(Memory):
+    """The last rows, sorted, with weights that may fade with a half-life.
 
-    New rows wait unsorted. When the scores are asked for they are merged into the sorted ones
-    with a few passes over memory, and whatever is too old is left out on the way.
+    New rows wait unsorted until the scores are needed. Then they are merged into the sorted rows,
+    and rows that are too old are dropped.
     """
 
     def __init__(self, kind: str, span: int, half_life: float | None) -> None:
@@ -77,7 +76,7 @@ class Recent(Memory):
         self.half_life = half_life
         self.seen = 0
         self._span = span
-        # Sorted by score, ties by age; `_born` is the number of the row in the stream.
+        # Sorted by score, ties by age; `_born` is the position of the row in the stream.
         self._values, self._weights = np.empty(0), np.empty(0)
         self._born = np.empty(0, dtype=np.int64)
         self._new: list[tuple[FloatArray, FloatArray | None]] = []
@@ -96,14 +95,14 @@ class Recent(Memory):
         self.seen += len(s)
         self._waiting += len(s)
         if self._waiting >= max(2 * self._span, _WAITING):
-            # Nothing older is remembered, so nothing need be sorted yet.
+            # The waiting rows alone fill the memory, so the sorted rows are dropped.
             s, w = self._rest()
             self._values, self._weights = np.empty(0), np.empty(0)
             self._born = np.empty(0, dtype=np.int64)
             self._new, self._waiting = [(s.copy(), w.copy())], len(s)
 
     def _rest(self) -> tuple[FloatArray, FloatArray]:
-        """Scores and weights of the rows that wait and are remembered, as they came in."""
+        """Return scores and weights of the waiting rows that are kept, oldest first."""
         s = np.concatenate([s for s, _ in self._new])
         w = np.concatenate([np.ones(len(s)) if w is None else w for s, w in self._new])
         return s[-self._span :], w[-self._span :]
@@ -112,8 +111,8 @@ class Recent(Memory):
         if not self._waiting:
             return
         s, w = self._rest()
-        # Ties stay as they came, so that the sums of their weights do not depend on when rows
-        # were sorted in. Where weights are 1 it makes no difference, and any sort will do.
+        # A stable sort keeps the order of ties, so that sums of their weights do not depend on
+        # when rows were sorted in. With weights of 1 any sort gives the same sums.
         plain = self.half_life is None and bool((w == 1.0).all())
         order = np.argsort(s, kind=None if plain else "stable")
         kept = self._born >= self.seen - self._span
@@ -128,7 +127,7 @@ class Recent(Memory):
         self._new, self._waiting = [], 0
 
     def _weighted(self) -> FloatArray:
-        """Weight of each sorted row by now."""
+        """Return the present weight of each sorted row."""
         self._sort_in()
         if self.half_life is None:
             return self._weights
@@ -137,9 +136,9 @@ class Recent(Memory):
     def scores(self) -> Scores:
         w = self._weighted()
         s = self._values
-        if not w.min() > 0:  # a tiny weight, aged, may be none
+        if not w.min() > 0:  # a small weight may fade to 0
             s, w = s[w > 0], w[w > 0]
-        return Exact(self.kind, *collapse(s, w))
+        return Scores.of_sorted(self.kind, s, w)
 
     def effective_rows(self) -> float:
         w = self._weighted()
@@ -147,13 +146,13 @@ class Recent(Memory):
         return float(w.sum() ** 2 / (w @ w))
 
     def in_order(self) -> tuple[FloatArray, FloatArray]:
-        """Scores and weights of the rows as they came in, oldest first."""
+        """Return scores and weights of the rows that are kept, oldest first."""
         self._sort_in()
         order = np.argsort(self._born)
         return self._values[order], self._weights[order]
 
     def restore(self, seen: int, s: FloatArray, w: FloatArray) -> None:
-        """Take the rows of `in_order`, the last of which was row number `seen`."""
+        """Restore the rows of `in_order`, the last of which was row number `seen`."""
         self.seen = seen - len(s)
         self.add(s, w)
 
@@ -161,14 +160,14 @@ class Recent(Memory):
 def _merged(
     waits: NDArray[np.bool_], at: NDArray[np.intp], old: NDArray[Any], new: NDArray[Any]
 ) -> NDArray[Any]:
-    """Put the new at their places, and the old, in order, at the others."""
+    """Put the new values at their places, and the old values, in order, at the others."""
     out = np.empty(len(waits), dtype=old.dtype)
     out[waits] = old
     out[at] = new
     return out
 
 
-class Everything(Memory):
+class AllRows(Memory):
     """All rows, in the bounded memory of a `State`."""
 
     def __init__(self, state: State) -> None:
@@ -195,7 +194,7 @@ class Everything(Memory):
         return self._state.scores()
 
     def restore(self, seen: int, state: State, total: float, squares: float) -> None:
-        """Take what was remembered."""
+        """Restore the scores that were kept."""
         self.seen, self._state, self.total, self.squares = seen, state, total, squares
 
     def effective_rows(self) -> float:

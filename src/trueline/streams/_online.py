@@ -11,17 +11,20 @@ from numpy.typing import ArrayLike
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration._abstract import Recalibrator
-from trueline.recalibration._common import CommonMap
-from trueline.recalibration._inner import inner_map
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Key, Scores
+from trueline.recalibration import (
+    CommonMap,
+    Key,
+    Recalibrator,
+    ScoreRows,
+    Scores,
+    inner_map,
+)
 from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
-from trueline.streams._levels import Reach, follow
-from trueline.streams._memory import HALF_LIVES, Everything, Memory, Recent
+from trueline.streams._levels import ExtendedQuantiles, adapt_levels
+from trueline.streams._memory import HALF_LIVES, AllRows, Memory, RecentRows
 
-# In adaptive mode the map behind the levels is made anew once this share of its rows is new.
+# In adaptive mode the map behind the levels is renewed once this share of its rows is new.
 _RENEWED = 0.05
 _MOST_ROWS = 10**9
 
@@ -29,65 +32,62 @@ _MOST_ROWS = 10**9
 class Online(Recalibrator):
     """A recalibrator for streams: ``update`` with outcomes as they come, ``transform`` any time.
 
-    It remembers all rows, or the last ones (`window`), or all with weights that fade
-    (`half_life`). The map is that of a fit on what it remembers. Adding a row costs the
-    logarithm of what is remembered at most, and memory stays within a bound however long the
-    stream: `window` rows, 20 half-lives (the older rows, which weigh a millionth of all, are
-    dropped), or without either 2^20 distinct scores, from which on scores are rounded by a share
-    of at most 2^-17 of themselves.
+    It keeps all rows, or the last ones (`window`), or all with weights that fade (`half_life`).
+    The map is that of a fit on the rows that are kept. Memory is bounded however long the stream:
+    by `window` rows, by 20 half-lives (older rows, which weigh a millionth of all, are dropped),
+    or without either by 2^20 distinct scores; beyond, scores are rounded by a share of at most
+    2^-17 of themselves.
 
     **Adaptive mode.** With `coverage` the two levels that bound the central interval of that
-    coverage are followed row by row: a row that falls outside widens it, a row inside narrows
-    it. Then the interval of `coverage` covers that share of rows in the long run *whatever the
-    stream does*; no row need resemble any other. For any T rows after the first update,
+    coverage adapt row by row: a row outside widens the interval, a row inside narrows it. The
+    interval then covers that share of rows in the long run *whatever the stream does*; rows need
+    not resemble each other. For any T rows after the first update,
 
         share missed <= (1 - c) + ((1 - c) / rate + 2 K + 1 + c) / T,
 
     where c is the coverage and K = log2(2 B / d), for scores and medians of the map within B of
-    zero and distances of the map's median from its extreme quantiles above d. Neither need be
-    known, and float64 keeps K below 2100. Rounding apart, this is for rows judged one by one, each
-    by the levels before it. In an ``update`` with several rows they are taken in order, though
-    the forecasts of all were issued with the levels before the first: where the bound is to hold
-    for what was issued, update after every row. The map behind the levels is made anew when 5% of
-    its rows are new. Other levels are warped in proportion, and a map that was smooth becomes
-    piecewise linear. The proof is in the module ``_online_levels``.
+    zero and distances of the map's median from its extreme quantiles above d. B and d need not be
+    known, and float64 keeps K below 2100. Up to rounding, the bound holds for rows that are judged
+    one by one, each by the levels before it. For it to hold for forecasts that were issued, update
+    after every row, because an ``update`` with several rows judges them in order. The map behind
+    the levels is renewed when 5% of its rows are new. Other levels are warped in proportion, and a
+    smooth map becomes piecewise linear. The proof is in the module ``trueline.streams._levels``.
 
-    **Drift alarm.** ``drift_`` tells whether the last whole block of `alarm_rows` rows lies where
-    earlier rows lay: whether its PIT values, by the empirical map of rows remembered when the
-    block began, leave the band of uniform ones. Each block is tested once. If rows are
-    exchangeable, so that nothing drifts, a block gives a false alarm with a probability of at most
-    `alarm_rate`; among k blocks expect up to k times as many.
+    **Drift alarm.** ``drift_`` is the result of a test of the last whole block of `alarm_rows`
+    rows: whether its PIT values, by the empirical map of the rows kept when the block began, are
+    uniform. Each block is tested once. If rows are exchangeable, so that nothing drifts, a block
+    gives a false alarm with a probability of at most `alarm_rate`.
 
     Parameters
     ----------
     recalibrator : Recalibrator, optional
         The kind of map, by default `Isotonic`.
     window : int, optional
-        Remember the last so many rows only.
+        Number of last rows to keep.
     half_life : float, optional
-        Halve the weight of a row whenever so many more have come; at least 1.
+        Number of rows after which the weight of a row has halved; at least 1.
     coverage : float, optional
-        Coverage of the interval to be guaranteed; None for no adaptive mode.
+        Coverage of the interval that is guaranteed; None for no adaptive mode.
     rate : float, default 0.01
         Step of the levels in adaptive mode. Larger steps follow changes faster and fluctuate more.
     alarm_rows : int, default 500
-        Rows in a block of the drift alarm.
+        Number of rows in a block of the drift alarm.
     alarm_rate : float, default 0.001
-        Largest probability of a false alarm, a block.
+        Largest probability of a false alarm per block.
 
     Attributes
     ----------
     rows_seen_ : int
-        Rows so far. Rows of weight 0 do not count, nor do they age others.
+        Number of rows so far. Rows of weight 0 do not count, and do not age others.
     scores_ : Scores
-        The remembered scores, sorted.
+        The scores that are kept, sorted.
     law_ : ScoreLaw
         The law of the score; the map R is its CDF.
     levels_ : (float, float) or None
-        In adaptive mode, the levels at which the map is read for the ends of the interval. Below 0
-        and above 1 the distance from the median doubles with each `rate`.
+        In adaptive mode, the levels of the map at the ends of the interval. Below 0 and above 1
+        the distance from the median doubles with each `rate`.
     drift_ : Drift
-        What the alarm says: ``alarm``, ``p_value``, ``statistic``, ``blocks``, ``alarms``.
+        The result of the drift alarm.
 
     References
     ----------
@@ -193,22 +193,9 @@ class Online(Recalibrator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Forget everything and learn from these rows, the oldest first.
+        """Discard everything and learn from these rows, the oldest first.
 
-        Parameters
-        ----------
-        y : (n,) array-like
-            Outcomes, finite.
-        dist : Distribution of n rows
-            Their forecasts, by a model that was not trained on these rows.
-        sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows in the map; of 0, as none.
-        groups : None
-            For `Grouped` only.
-
-        Returns
-        -------
-        self
+        The parameters are those of `Recalibrator.fit`, without groups.
         """
         self._refuse_groups(groups)
         self._check_params()
@@ -236,7 +223,7 @@ class Online(Recalibrator):
         Returns
         -------
         self
-            If something is wrong with the rows it is as it was before.
+            It is unchanged if something is wrong with the rows.
 
         Examples
         --------
@@ -266,14 +253,14 @@ class Online(Recalibrator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more rows: ``update`` by the name that scikit-learn has for it."""
+        """Learn from more rows; the same as ``update``."""
         self._refuse_groups(groups)
         return self.update(y, dist, sample_weight)
 
     def _refuse_groups(self, groups: ArrayLike | None) -> None:
         if groups is not None:
             raise ValueError(
-                "Online has one map for all rows and takes no groups. Keep one Online a group."
+                "Online has one map for all rows and takes no groups. Keep one Online per group."
             )
 
     def _params(self) -> tuple[object, ...]:
@@ -290,12 +277,12 @@ class Online(Recalibrator):
     def _begin(self, kind: str) -> None:
         self._made_by = self._params()
         if self.window is not None:
-            self._memory = Recent(kind, int(self.window), None)
+            self._memory = RecentRows(kind, int(self.window), None)
         elif self.half_life is not None:
             h = float(self.half_life)
-            self._memory = Recent(kind, math.ceil(HALF_LIVES * h), h)
+            self._memory = RecentRows(kind, math.ceil(HALF_LIVES * h), h)
         else:
-            self._memory = Everything(State(kind))
+            self._memory = AllRows(State(kind))
         self._alarm = Alarm(int(self.alarm_rows), float(self.alarm_rate))
         self._levels = self._central()
         self._forget_results()
@@ -306,7 +293,7 @@ class Online(Recalibrator):
         central = self._central()
         if memory.seen:
             if central is not None and self._levels is not None:
-                self._levels = follow(self._reach(), central, self._levels, s)
+                self._levels = adapt_levels(self._quantiles(), central, self._levels, s)
             self._alarm.look(s, w, memory)
         memory.add(s, w)
         self._forget_results()
@@ -320,23 +307,25 @@ class Online(Recalibrator):
     # ---- the map ---------------------------------------------------------------------
 
     def _renew_map(self) -> None:
-        """Have the levels' map made from the memory, when it is next needed."""
+        """Discard the map of the levels, so that it is made from the memory when it is needed."""
         self._map: Scores | None = None
-        self._map_reach: Reach | None = None
+        self._map_quantiles: ExtendedQuantiles | None = None
         self._map_seen = self._memory.seen
 
-    def _reach(self) -> Reach:
-        """The quantiles that the levels are read off."""
+    def _quantiles(self) -> ExtendedQuantiles:
+        """Return the quantile function that the levels refer to."""
         if self._map is None:
             self._map = self.scores_
-        if self._map_reach is None:
+        if self._map_quantiles is None:
             tail = 0.5 * (1.0 - float(self.coverage or 0.0))
-            self._map_reach = Reach(self._inner()._law_of(self._map), float(self.rate), tail)
-        return self._map_reach
+            self._map_quantiles = ExtendedQuantiles(
+                self._inner()._law_of(self._map), float(self.rate), tail
+            )
+        return self._map_quantiles
 
     @property
     def scores_(self) -> Scores:
-        """The remembered scores, sorted."""
+        """The scores that are kept, sorted."""
         self._check_fitted()
         if self._sorted is None:
             self._sorted = self._memory.scores()
@@ -351,34 +340,32 @@ class Online(Recalibrator):
             if central is None or self._levels is None:
                 self._law_now = self._inner()._law_of(self.scores_)
             else:
-                self._law_now = self._reach().warped(central, self._levels)
+                self._law_now = self._quantiles().warped(central, self._levels)
         return self._law_now
 
     def law(self, group: Key | None = None) -> ScoreLaw:
-        """Return the law of the score by the rows so far."""
         return self.law_
 
     @property
     def score_kind_(self) -> str:
-        """The ``score_kind`` of the forecasts that were learned from."""
         self._check_fitted()
         return self._memory.kind
 
     @property
     def rows_seen_(self) -> int:
-        """Rows so far."""
+        """The number of rows so far."""
         self._check_fitted()
         return self._memory.seen
 
     @property
     def levels_(self) -> tuple[float, float] | None:
-        """In adaptive mode, the levels at which the map is read for the ends of the interval."""
+        """In adaptive mode, the levels of the map at the ends of the interval."""
         self._check_fitted()
         return self._levels
 
     @property
     def drift_(self) -> Drift:
-        """Whether the last whole block of rows lies where earlier rows lay."""
+        """The result of the drift alarm for the last whole block of rows."""
         self._check_fitted()
         return self._alarm.drift
 
@@ -388,47 +375,28 @@ class Online(Recalibrator):
         return self.scores_.error
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
-        """Return the recalibrated forecasts, by the map of the rows so far.
-
-        Parameters
-        ----------
-        dist : Distribution
-            Forecasts of the kind that was learned from.
-        groups : None
-            For `Grouped` only.
-
-        Returns
-        -------
-        Distribution
-        """
         self._check_fitted()
         self._refuse_groups(groups)
         self.check_kind(dist)
         return dist._recalibrate(self.law_)
 
-    # ---- manners ---------------------------------------------------------------------
+    # ---- conventions ---------------------------------------------------------------------
 
     def merge(self, other: Self) -> Self:
-        """Raise: what an `Online` remembers depends on the order of rows, and two have none.
-
-        Maps of the same rows without an order merge: those of `Isotonic` and others.
-        """
+        """Raise, because the rows of two streams have no common order."""
         raise self._refusal(
             "merge",
-            "what it remembers, its levels and its alarm depend on the order of rows, which two "
-            "streams do not have. Merge maps of the same rows instead: those of Isotonic, fitted "
-            "or by partial_fit, are the same in any order",
+            "the rows it keeps, its levels and its alarm depend on the order of rows, and the rows "
+            "of two streams have no common order. Merge maps of the same rows instead: those of "
+            "Isotonic, by fit or partial_fit, are the same in any order",
         )
 
     def compress(self, max_knots: int) -> Self:
-        """Raise: its memory is bounded already, by `window` or `half_life` to any size.
-
-        What it knows now compresses as a map that learns no more: ``Isotonic().fit(...)``.
-        """
+        """Raise, because it needs its rows to go on; `window` or `half_life` bound their number."""
         raise self._refusal(
             "compress",
-            "it needs its rows to go on. A window or a half_life keeps fewer of them; fit "
-            "Isotonic for a map that learns no more, and compress that",
+            "it needs its rows to go on. A window or a half_life keeps fewer rows; or fit "
+            "Isotonic, which learns no more, and compress that",
         )
 
     def _is_fitted(self) -> bool:
