@@ -149,21 +149,19 @@ def learn_widths(
         widths = Widths(_LEAST_SHARE * float(dist.scale.mean()))
         dist = widths.apply(None, dist)
     if scale_estimator is not None:
-        from trueline.estimators._learned_width import learn_width_per_row
+        from trueline.estimators._learned_width import learn_width, rescaled
 
-        # Each row counts once: the other forecasts of a row would reveal its outcome.
-        once = data.take(forecasts.unique_rows)
-        learned, dist = learn_width_per_row(
-            scale_estimator,
-            once.X,
-            once.y,
-            dist,
-            once.sample_weight,
-            seed,
-            first=forecasts.first,
-            row_index=forecasts.row_index,
-        )
+        # The width of a row is learned from other rows, and its other forecasts would reveal its
+        # outcome, so that only the first forecast of each row is used.
+        X, y, weight, _ = data.take(forecasts.unique_rows)
+        repeated = len(forecasts.first) < len(dist)
+        firsts = dist._take(forecasts.first) if repeated else dist
+        learned, honest = learn_width(scale_estimator, X, y, firsts, weight, seed)
         widths = widths._replace(learned=learned)
+        if not repeated:
+            dist = honest
+        elif learned.kind != "own":
+            dist = rescaled(dist, honest._width()[forecasts.row_index])
     return widths, forecasts._replace(dist=dist)
 
 

@@ -61,9 +61,9 @@ class LearnedWidth:
         if self.kind == "own":
             return dist
         if self._regression is None:
-            return _rescaled(dist, np.full(len(dist), self._width))
+            return rescaled(dist, np.full(len(dist), self._width))
         features = _features(X if self._reads_x else None, dist)
-        return _rescaled(dist, self._positive(self._regression.predict(features)))
+        return rescaled(dist, self._positive(self._regression.predict(features)))
 
     def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
         """Return other forecasts of these rows of the fit with this width.
@@ -73,7 +73,7 @@ class LearnedWidth:
         if not isinstance(self._regression, _Forest):
             return self.apply(X, dist)
         features = _features(X if self._reads_x else None, dist)
-        return _rescaled(dist, self._positive(self._regression.predict_out_of_bag(features, rows)))
+        return rescaled(dist, self._positive(self._regression.predict_out_of_bag(features, rows)))
 
     def _positive(self, width: Any) -> FloatArray:
         return np.maximum(np.asarray(width, dtype=np.float64).ravel(), self._width)
@@ -165,30 +165,6 @@ def learn_width(
     return _simplest(candidates, y, sample_weight, rng)
 
 
-def learn_width_per_row(
-    scale_estimator: Any,
-    X: Any,
-    y: FloatArray,
-    dist: Distribution,
-    sample_weight: FloatArray | None,
-    random_state: RandomState,
-    *,
-    first: Rows,
-    row_index: Rows,
-) -> tuple[LearnedWidth, Distribution]:
-    """Learn from the first forecast of each row, where rows were forecast several times.
-
-    The width of a row must be learned from other rows, and its other forecasts would reveal its
-    outcome. Forecast ``first[j]`` is the first of row j, and forecast i belongs to row
-    ``row_index[i]``; the rest is as in `learn_width`.
-    """
-    firsts = dist if len(first) == len(dist) else dist._take(first)
-    width, honest = learn_width(scale_estimator, X, y, firsts, sample_weight, random_state)
-    if firsts is dist:
-        return width, honest
-    return width, dist if width.kind == "own" else _rescaled(dist, honest._width()[row_index])
-
-
 def _by_forest(
     X: Any,
     dist: Distribution,
@@ -230,7 +206,7 @@ def _by_regressor(
         held_out = cross_val_predict(clone(regressor), features, error, cv=folds, params=params)
     fitted = clone(regressor).fit(features, error, **params)
     width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, fitted, reads_x)
-    return width, _rescaled(dist, width._positive(held_out))
+    return width, rescaled(dist, width._positive(held_out))
 
 
 def _simplest(
@@ -296,7 +272,7 @@ def _features(X: Any, dist: Distribution) -> FloatArray:
     return np.hstack(columns)
 
 
-def _rescaled(dist: Distribution, width: FloatArray) -> Distribution:
+def rescaled(dist: Distribution, width: FloatArray) -> Distribution:
     """Return the forecasts with the same centre and another width."""
     rescaled = dist._with(dist._centre(), width)
     # A Point has no law; the map gives it that of the errors.

@@ -18,7 +18,7 @@ from trueline._validation import CalibrationWarning, FloatArray, RandomState
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators import _method
 from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
-from trueline.estimators._crossfit import CrossFitter, Forecaster, make_splits, out_of_fold
+from trueline.estimators._crossfit import CrossFitter, Forecaster, Split, make_splits, out_of_fold
 from trueline.estimators._fitting import (
     Data,
     fit_map,
@@ -224,16 +224,29 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         splits = None
         if not (frozen or is_train(self.cv)):
             splits = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
-        folds, models = fit_models(fitter, splits, ensemble=self.ensemble)
+        models = self._learn(fitter, splits, recalibrator, data, seed)
+        take_features(self, models[0])
+        self._column_names = column_names(data.X)
+        if self._column_names is not None:
+            self.feature_names_in_ = self._column_names
+        return self
 
+    def _learn(
+        self,
+        fitter: CrossFitter,
+        splits: list[Split] | None,
+        recalibrator: Recalibrator,
+        data: Data,
+        seed: int,
+    ) -> list[Any]:
+        """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
+        folds, models = fit_models(fitter, splits, ensemble=self.ensemble)
         # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
+        scale_estimator = None if by_map else self.scale_estimator
+        read_model = models[0] if self.dist is None else None
         self._widths, forecasts = learn_widths(
-            None if by_map else self.scale_estimator,
-            data,
-            out_of_fold(folds),
-            models[0] if self.dist is None else None,
-            seed,
+            scale_estimator, data, out_of_fold(folds), read_model, seed
         )
         self.scale_ = self._widths.learned
         self.shrinkage_ = 1.0
@@ -254,11 +267,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         else:
             self.estimator_ = models[0]
             self.recalibrator_ = fit_map(recalibrator, data, forecasts, self.shrinkage_)
-        take_features(self, models[0])
-        self._column_names = column_names(data.X)
-        if self._column_names is not None:
-            self.feature_names_in_ = self._column_names
-        return self
+        return models
 
     # ---- predict ---------------------------------------------------------------------
 
