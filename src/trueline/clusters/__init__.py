@@ -1,6 +1,6 @@
-"""Recalibrate and evaluate data that is never in one place: Dask, Spark, and batches of arrays.
+"""Recalibrate and evaluate distributed data: Dask, Spark, and batches of arrays.
 
-``trueline.clusters.dask`` and ``trueline.clusters.spark`` take data frames of those libraries.
+``trueline.clusters.dask`` and ``trueline.clusters.spark`` work on data frames of those libraries.
 """
 
 from trueline.clusters import dask, spark

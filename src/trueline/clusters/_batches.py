@@ -1,4 +1,4 @@
-"""Forecasts that come batch by batch, such as the pixels of images: never all at once."""
+"""Forecasts that come in batches of arrays, such as the pixels of images."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trueline.distributions import Normal
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Isotonic, Recalibrator, ScoreAccumulator, ScoreRows
 
-# What the message says where nothing is left.
+# The message if there is no valid outcome.
 _NONE = (
     "the batches hold no valid outcome; expected one or more. Check the masks, where True is "
     "valid, and whether an iterator was used up before: it can be read once."
@@ -25,10 +25,10 @@ class Batch(NamedTuple):
     Attributes
     ----------
     y, mean, std : array
-        Outcomes, and the normal forecasts of them.
+        Outcomes, and the means and standard deviations of their normal forecasts.
     mask : array of bool, optional
-        True where the outcome is valid; None stands for everywhere. What the outcome is elsewhere
-        is never looked at, and may be NaN.
+        True where the outcome is valid; None means everywhere. Other outcomes are ignored and may
+        be NaN.
 
     Examples
     --------
@@ -49,24 +49,24 @@ Batches = Batch | Iterable[Batch]
 
 
 def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> Recalibrator:
-    """Fit a recalibrator on batches, which go through memory one by one.
+    """Fit a recalibrator on batches, which are in memory one at a time.
 
-    The map is that of one fit on all outcomes, whatever the batches and their order, while there
-    are at most 2^20 distinct scores. Beyond, scores are rounded by a share of at most 2^-17 of
-    themselves, the same ones in any order. Maps of parts merge, in any order: of exact ones
-    comes the exact one of all, however many scores that holds.
+    The map is that of one fit on all outcomes, whatever the batches and their order, if there are
+    at most 2^20 distinct scores. With more, scores are rounded by at most 2^-17 of themselves,
+    equally in any order. Maps of parts can be merged in any order: exact maps give the exact map of
+    all outcomes, however many scores it holds.
 
     Parameters
     ----------
     batches : iterable of Batch, or Batch
-        They are asked for once. A `Batch` of Dask arrays is computed block by block.
+        They are read once. A `Batch` of Dask arrays is computed block by block.
     recalibrator : Recalibrator, optional
-        By default `Isotonic`. It is not changed.
+        By default `Isotonic`. It is not modified.
 
     Returns
     -------
     Recalibrator
-        A fitted one.
+        The fitted recalibrator.
 
     Examples
     --------
@@ -108,9 +108,9 @@ def evaluate_batches(
 ) -> FileEvaluation:
     """Evaluate forecasts batch by batch, in constant memory.
 
-    The result is that of `trueline.evaluate` on all outcomes, up to rounding, as far as
-    `trueline.files.evaluate` has it of many rows; the floor counts what the map was fitted on.
-    Floor and p-value take outcomes to be independent, which those of one image are not.
+    The result is that of `trueline.evaluate` on all outcomes, with the accuracy that
+    `trueline.files.evaluate` states for many rows; the floor counts the rows that the map was
+    fitted on. Floor and p-value assume independent outcomes, which those of one image are not.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def evaluate_batches(
     recalibrator : Recalibrator, optional
         A fitted map; the recalibrated forecasts are evaluated.
     coverage : float, default 0.9
-        Probability of the central interval to look at.
+        Probability of the central interval to evaluate.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def evaluate_batches(
     0.9
     """
     evaluation = EvaluationAccumulator(level(coverage, "coverage"))
-    # Nothing is drawn: normal forecasts have no steps that it would be needed for.
+    # Nothing is drawn, because normal forecasts have no steps.
     rng = np.random.default_rng(0)
     for batch in each(batches):
         part = rows(batch)
@@ -157,7 +157,7 @@ def evaluate_batches(
 
 
 def each(batches: Batches) -> Iterator[Batch]:
-    """Yield the batches; of one batch of Dask arrays the blocks, computed as they are asked for."""
+    """Yield the batches; a batch of Dask arrays is computed block by block."""
     if not isinstance(batches, Batch | Iterable):
         raise TypeError(
             f"batches is a {type(batches).__name__}; expected an iterable of Batch(y, mean, std, "
@@ -182,7 +182,7 @@ def _batch(given: Any) -> Batch:
 
 
 def _blocks(batch: Batch) -> Iterator[Batch]:
-    """Yield the blocks of Dask arrays, all cut as the outcomes are."""
+    """Yield the blocks of Dask arrays; all arrays are cut like the outcomes."""
     import dask.base
 
     compute: Any = dask.base.compute  # which has no types
@@ -204,8 +204,8 @@ def _blocks(batch: Batch) -> Iterator[Batch]:
 def _check_shapes(batch: Batch) -> None:
     shapes = {name: a.shape for name, a in batch._asdict().items() if a is not None}
     if len(set(shapes.values())) > 1:
-        told = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
-        raise ValueError(f"the arrays of a batch have the shapes {told}; expected one shape.")
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"the arrays of a batch have the shapes {found}; expected one shape.")
 
 
 def rows(batch: Batch) -> tuple[FloatArray, Normal] | None:
@@ -231,6 +231,6 @@ def rows(batch: Batch) -> tuple[FloatArray, Normal] | None:
                 f"{name} holds {array[np.argmin(good)]} ({np.count_nonzero(~good):,} of {y.size:,} "
                 f"valid outcomes of a batch); expected "
                 f"{'finite numbers' if name == 'mean' else 'standard deviations above 0'}. Set the "
-                f"mask to False there, or mend the forecast."
+                f"mask to False there, or fix the forecast."
             )
     return y, Normal(mean, std)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -125,22 +125,25 @@ class Part:
     fault: str | None = None
 
 
-# Takes a partition, and values that all partitions share; returns the state and warnings.
+# Takes a partition, and a value that all partitions share; returns the state and warnings.
 Work = Callable[..., tuple[bytes, list[str]]]
 Merge = Callable[[Sequence[bytes]], bytes]
+# Reduces the partitions of a frame to one part: takes the columns to read, the work on a partition,
+# the merge of states, and the value that all partitions share.
+Reduce = Callable[[Sequence[str], Work, Merge, bytes], Part]
 
 
-def part_of(source: Partition, work: Work, *shared: Any) -> Part:
+def part_of(source: Partition, work: Work, state: bytes) -> Part:
     """Work on a partition; errors in its rows become part of the result."""
     try:
         if source.empty:
             return Part()
-        state, notes = work(source, *shared)
+        result, notes = work(source, state)
     except FileError as error:
         return Part(fault=str(error))
     except (TypeError, ValueError) as error:
         return Part(fault=f"{source.path}: {error}")
-    return Part(state, source.rows, source.crossing, tuple(notes))
+    return Part(result, source.rows, source.crossing, tuple(notes))
 
 
 @contextmanager
@@ -214,19 +217,28 @@ def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> La
 # ---- fit ---------------------------------------------------------------------------------
 
 
-def to_fit(recalibrator: Recalibrator | None, layout: Layout) -> Recalibrator:
-    """Return the recalibrator to fit, unfitted and checked."""
-    checked = layout.learner(recalibrator)
-    checked._check_params()
-    return checked._unfitted_copy()
+def fit_frame(
+    recalibrator: Recalibrator | None,
+    columns: Columns | None,
+    names: Sequence[Any],
+    reduce_parts: Reduce,
+) -> Recalibrator:
+    """Fit a recalibrator on the partitions of a frame with these columns."""
+    layout = find(columns, names)
+    learner = layout.learner(recalibrator)
+    learner._check_params()
+    part = reduce_parts(layout.used, partial(_fit_rows, layout=layout), _merge_scores, b"")
+    settle(part, layout)
+    scores = ScoreAccumulator.from_bytes(part.state, MOST_BYTES)
+    return scores.finish(learner._unfitted_copy(), warn=True)
 
 
-def fit_rows(source: Partition, *, layout: Layout) -> tuple[bytes, list[str]]:
+def _fit_rows(source: Partition, _: bytes, *, layout: Layout) -> tuple[bytes, list[str]]:
     """Return the scores of a partition, without warnings."""
     return Forecasts(source, layout).accumulate().to_bytes(), []
 
 
-def merge_scores(states: Sequence[bytes]) -> bytes:
+def _merge_scores(states: Sequence[bytes]) -> bytes:
     """Merge the scores of several partitions."""
     parts = [ScoreAccumulator.from_bytes(state, MOST_BYTES) for state in states]
     check_groups({name for part in parts for name in part.names})
@@ -241,13 +253,6 @@ def check_groups(names: Collection[Key]) -> None:
             "other. Convert that column first."
         )
     GroupCodes(where=FRAME).add(list(names))  # raises if there are too many
-
-
-def fitted(part: Part, recalibrator: Recalibrator, layout: Layout) -> Recalibrator:
-    """Return the map of all partitions."""
-    settle(part, layout)
-    scores = ScoreAccumulator.from_bytes(part.state, MOST_BYTES)
-    return scores.finish(recalibrator, warn=True)
 
 
 # ---- transform ---------------------------------------------------------------------------

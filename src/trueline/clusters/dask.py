@@ -1,9 +1,9 @@
 """Forecasts in a ``dask.dataframe``: fit, transform and evaluate, partition by partition.
 
-What moves between workers is states, never rows: some ten bytes for each distinct score, of which
-there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
-`trueline.files.Columns`. Workers need trueline too, and are best processes of one thread: those of
-one process wait for each other but in `fit`.
+States move between workers, rows never do: about ten bytes for each distinct score, of which there
+are at most 2^20, or 2^20 per group. Columns are found as in files, see `trueline.files.Columns`.
+Workers need trueline too. They are best processes of one thread, because threads of one process
+wait for each other except in `fit`.
 
 >>> import dask.dataframe as dd
 >>> import numpy as np
@@ -40,20 +40,14 @@ from trueline.clusters._cluster import (
     Part,
     Partition,
     Work,
-    find,
-    fit_rows,
-    fitted,
-    map_bytes,
+    fit_frame,
     merge_parts,
-    merge_scores,
     part_of,
     to_apply,
-    to_fit,
     warnings_in,
-    whole_frame,
 )
-from trueline.clusters._judged import PartitionEvaluator
-from trueline.files import AddedColumns, Columns, FileError, Transformer
+from trueline.clusters._evaluation import evaluate_frame
+from trueline.files import AddedColumns, Columns, FileError
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
@@ -65,29 +59,29 @@ def fit(
 ) -> Recalibrator:
     """Fit a recalibrator on all rows of a frame.
 
-    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, while there are at
-    most 2^20 distinct scores (a group, if there are groups) and no weights; sums of weights
-    round. Beyond, scores are rounded by a share of at most 2^-17 of themselves, as by
-    ``partial_fit``, however the rows are split.
+    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, if there are at most
+    2^20 distinct scores (per group, if there are groups) and no weights, whose sums round. With
+    more scores, they are rounded by at most 2^-17 of themselves, as by ``partial_fit``, however
+    the rows are split.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
         Outcomes and forecasts.
     recalibrator : Recalibrator, optional
-        By default `Isotonic`, or `Grouped` if the columns name a group. It is not changed.
+        By default `Isotonic`, or `Grouped` if the columns name a group. It is not modified.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions.
+        Names of columns that do not follow the conventions.
 
     Returns
     -------
     Recalibrator
-        A fitted one.
+        The fitted recalibrator.
 
     Raises
     ------
     FileError
-        At the first value that is no number, is missing or is not positive where it must be.
+        At the first value that is not a number, is missing or is not positive where it must be.
 
     Examples
     --------
@@ -98,10 +92,7 @@ def fit(
     >>> tld.fit(dd.from_pandas(past, npartitions=2)).scores_.values
     array([-1.,  2.,  5.])
     """
-    layout = find(columns, _names(frame))
-    made = to_fit(recalibrator, layout)
-    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), merge_scores)
-    return fitted(part, made, layout)
+    return fit_frame(recalibrator, columns, _names(frame), partial(_reduce, frame))
 
 
 def transform(
@@ -116,30 +107,29 @@ def transform(
 ) -> Any:
     """Return the frame with recalibrated intervals or quantiles beside its columns.
 
-    It is lazy: rows are worked on, and checked, when the frame is computed. Rows of a group that
-    the map does not know get the pooled map, with a warning.
+    The result is lazy: rows are recalibrated, and checked, when it is computed. Rows of a group
+    that the map does not know get the pooled map, with a warning.
 
-    The map travels once with the graph of tasks, from which a worker that dies gets it again; what
-    is scattered dies with its worker. Of maps beyond 10 MB Dask says that they slow it down:
-    ``recalibrator.compress`` makes one smaller.
+    The map is part of the graph of tasks, so that the replacement of a worker gets it again. Dask
+    warns that maps of more than 10 MB slow it down; ``recalibrator.compress`` makes one smaller.
 
     Parameters
     ----------
     recalibrator : Recalibrator
-        A fitted one.
+        A fitted recalibrator.
     frame : dask.dataframe.DataFrame
         Forecasts; outcomes are not needed.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions.
+        Names of columns that do not follow the conventions.
     coverage : float or sequence of float, optional
-        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
-        quantiles nor moments are asked for.
+        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 if there are
+        neither quantiles nor moments.
     quantiles : float or sequence of float, optional
-        Levels, ``q0.05``.
+        Levels of quantiles, ``q0.05``.
     moments : bool, default False
         Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
     prefix : str, default ""
-        What the names of the new columns start with.
+        Start of the names of the new columns.
 
     Returns
     -------
@@ -160,7 +150,7 @@ def transform(
     added = AddedColumns(coverage, quantiles, moments, prefix)
     state, applying = to_apply(recalibrator, columns, names, added)
     meta = frame._meta.assign(**dict.fromkeys(added.names, 0.0))
-    # One task that all partitions share, so that the map goes to each worker once.
+    # All partitions share one task, so that the map goes to each worker once.
     shared = _dask().delayed(state, pure=True)
     return frame.map_partitions(_with_columns, shared, applying, meta=meta)
 
@@ -175,11 +165,11 @@ def evaluate(
 ) -> FileEvaluation:
     """Evaluate the forecasts in a frame.
 
-    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). Of more
-    rows, so are means and counts; the Kolmogorov-Smirnov statistic behind the p-value is within
-    1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of the
-    ENCE. For forecasts with steps the p-value depends on numbers drawn at random, others in every
-    partition.
+    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). With more
+    rows this holds for means and counts; the Kolmogorov-Smirnov statistic behind the p-value is
+    within 1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of
+    the ENCE. For forecasts with steps the p-value depends on random numbers, which every partition
+    draws for itself.
 
     Parameters
     ----------
@@ -188,12 +178,12 @@ def evaluate(
     recalibrator : Recalibrator, optional
         A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions. With a group there is a
-        result for each.
+        Names of columns that do not follow the conventions. With a group there is a result for
+        each group.
     coverage : float, default 0.9
-        Probability of the central interval to look at.
+        Probability of the central interval to evaluate.
     random_state : int, default 0
-        For the p-value of forecasts with steps.
+        Seed for the p-value of forecasts with steps.
 
     Returns
     -------
@@ -208,19 +198,18 @@ def evaluate(
     >>> round(tld.evaluate(dd.from_pandas(past, npartitions=2)).overall.crps, 6)
     0.590806
     """
-    layout = find(columns, _names(frame))
-    evaluator = PartitionEvaluator(layout, coverage, random_state)
-    state = b""
-    if recalibrator is not None:
-        Transformer(recalibrator, whole_frame(layout))
-        state = map_bytes(recalibrator)
-    shared = _dask().delayed(state, pure=True)
-    part = _reduce(frame, layout.used, evaluator.rows, evaluator.merge, shared)
-    return evaluator.finish(part, layout, recalibrator)
+    return evaluate_frame(
+        recalibrator,
+        columns,
+        _names(frame),
+        partial(_reduce, frame),
+        coverage=coverage,
+        random_state=random_state,
+    )
 
 
 def _dask() -> Any:
-    """Import dask, or say how to get it."""
+    """Import dask, or say how to install it."""
     try:
         import dask
         import dask.dataframe
@@ -233,7 +222,7 @@ def _dask() -> Any:
 
 
 def _names(frame: Any) -> list[Any]:
-    """Columns of a frame, which is one."""
+    """Return the columns of a frame; raise if it is not a frame."""
     pyarrow()
     if not isinstance(frame, _dask().dataframe.DataFrame):
         raise TypeError(
@@ -243,20 +232,21 @@ def _names(frame: Any) -> list[Any]:
     return list(frame.columns)
 
 
-def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: Any) -> Part:
-    """Work on every partition where it is, and merge what comes of it as a tree."""
+def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, state: bytes) -> Part:
+    """Work on every partition where it is, and merge the results in a tree."""
     dask = _dask()
+    shared = dask.delayed(state, pure=True)
     rows = frame.map_partitions(
         _only, used, meta=frame._meta[used], required_columns=used, enforce_metadata=False
     )
     work_on = dask.delayed(partial(_work, work=work), pure=True, traverse=False)
     merged = dask.delayed(partial(merge_parts, merge=merge), pure=True, traverse=False)
-    parts = [work_on(part, number, *shared) for number, part in enumerate(rows.to_delayed())]
+    parts = [work_on(part, number, shared) for number, part in enumerate(rows.to_delayed())]
     while len(parts) > 1:
         parts = [merged(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
     try:
         part: Part = parts[0].compute()
-    except (KeyError, pyarrow().ArrowException) as error:  # rows that did not come as far as us
+    except (KeyError, pyarrow().ArrowException) as error:  # raised by Dask, before our work
         raise FileError(
             f"{FRAME} cannot be read: {reason(error)}. Give all partitions the same columns and "
             f"types."
@@ -265,17 +255,17 @@ def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: 
 
 
 def _only(rows: Any, used: Sequence[str]) -> Any:
-    """The columns that are used; what a partition lacks is notes with its number."""
+    """Return the columns that are used; `Partition` reports missing ones."""
     return rows[[name for name in used if name in rows.columns]]
 
 
-def _work(rows: Any, number: int, *shared: Any, work: Work) -> Part:
+def _work(rows: Any, number: int, state: bytes, work: Work) -> Part:
     source = Partition(f"partition {number}", _batches(rows), number, _label(rows))
-    return part_of(source, work, *shared)
+    return part_of(source, work, state)
 
 
 def _batches(rows: Any) -> Iterator[Any]:
-    """Rows of pandas as record batches of Arrow."""
+    """Yield rows of pandas as record batches of Arrow."""
     yield from pyarrow().Table.from_pandas(rows, preserve_index=False).to_batches()
 
 
@@ -292,15 +282,15 @@ def _with_columns(rows: Any, state: bytes, applying: Applying) -> Any:
     with warnings_in(notes):
         tables = [table.select(names) for table in applying.tables(state, source, whole=False)]
     for text in notes:
-        _tell(text)
+        _warn(text)
     parts = {name: [to_numpy(table[name]) for table in tables] for name in names}
     return rows.assign(
         **{name: np.concatenate(column or [np.empty(0)]) for name, column in parts.items()}
     )
 
 
-def _tell(text: str) -> None:
-    """Warn here, and on a cluster there where the frame is computed."""
+def _warn(text: str) -> None:
+    """Warn in the process that computes the frame, also from a worker of a cluster."""
     try:
         from distributed import warn
     except ImportError:

@@ -1,8 +1,8 @@
 """Forecasts in a Spark DataFrame: fit, transform and evaluate, partition by partition.
 
-What moves between workers is states, never rows: some ten bytes for each distinct score, of which
-there are at most 2^20, or with groups 2^20 a group. Columns are found as in files, see
-`trueline.files.Columns`. Workers need trueline, numpy, scipy and pyarrow too.
+States move between workers, rows never do: about ten bytes for each distinct score, of which there
+are at most 2^20, or 2^20 per group. Columns are found as in files, see `trueline.files.Columns`.
+Workers need trueline, numpy, scipy and pyarrow too.
 
 >>> from pyspark.sql import SparkSession  # doctest: +SKIP
 >>> from trueline.clusters import spark as tls
@@ -28,26 +28,20 @@ from trueline.clusters._cluster import (
     Part,
     Partition,
     Work,
-    find,
-    fit_rows,
-    fitted,
-    map_bytes,
+    fit_frame,
     merge_parts,
-    merge_scores,
     part_of,
     to_apply,
-    to_fit,
-    whole_frame,
 )
-from trueline.clusters._judged import PartitionEvaluator
-from trueline.files import AddedColumns, Columns, Transformer
+from trueline.clusters._evaluation import evaluate_frame
+from trueline.files import AddedColumns, Columns
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 
 __all__ = ["evaluate", "fit", "transform"]
 
-# Times that states are merged by 16 before the rest comes to the driver: of 65,536 partitions
-# come 256 states.
+# Number of times that states are merged by 16 on workers: 65,536 partitions send 256 states to the
+# driver.
 _ROUNDS = 2
 _SCHEMA = "number int, state binary, rows long, crossing long, notes array<string>, fault string"
 
@@ -57,29 +51,29 @@ def fit(
 ) -> Recalibrator:
     """Fit a recalibrator on all rows of a frame.
 
-    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, while there are at
-    most 2^20 distinct scores (a group, if there are groups) and no weights; sums of weights
-    round. Beyond, scores are rounded by a share of at most 2^-17 of themselves, as by
-    ``partial_fit``, however the rows are split.
+    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, if there are at most
+    2^20 distinct scores (per group, if there are groups) and no weights, whose sums round. With
+    more scores, they are rounded by at most 2^-17 of themselves, as by ``partial_fit``, however
+    the rows are split.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
         Outcomes and forecasts.
     recalibrator : Recalibrator, optional
-        By default `Isotonic`, or `Grouped` if the columns name a group. It is not changed.
+        By default `Isotonic`, or `Grouped` if the columns name a group. It is not modified.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions.
+        Names of columns that do not follow the conventions.
 
     Returns
     -------
     Recalibrator
-        A fitted one.
+        The fitted recalibrator.
 
     Raises
     ------
     FileError
-        At the first value that is no number, is missing or is not positive where it must be.
+        At the first value that is not a number, is missing or is not positive where it must be.
 
     Examples
     --------
@@ -89,10 +83,7 @@ def fit(
     >>> tls.fit(past).scores_.values  # doctest: +SKIP
     array([-1.,  2.,  5.])
     """
-    layout = find(columns, _names(frame))
-    made = to_fit(recalibrator, layout)
-    part = _reduce(frame, layout.used, partial(fit_rows, layout=layout), merge_scores)
-    return fitted(part, made, layout)
+    return fit_frame(recalibrator, columns, _names(frame), partial(_reduce, frame))
 
 
 def transform(
@@ -107,32 +98,32 @@ def transform(
 ) -> Any:
     """Return the frame with recalibrated intervals or quantiles beside its columns.
 
-    It is lazy: rows are worked on, and checked, when the frame is written or collected. Rows of a
-    group that the map does not know get the pooled map; the warning is in the logs of the
-    executors, and `evaluate` tells it here.
+    The result is lazy: rows are recalibrated, and checked, when it is written or collected. Rows of
+    a group that the map does not know get the pooled map; the warning is in the logs of the
+    executors, and `evaluate` gives it here.
 
     Parameters
     ----------
     recalibrator : Recalibrator
-        A fitted one.
+        A fitted recalibrator.
     frame : pyspark.sql.DataFrame
         Forecasts; outcomes are not needed.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions.
+        Names of columns that do not follow the conventions.
     coverage : float or sequence of float, optional
-        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 where neither
-        quantiles nor moments are asked for.
+        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 if there are
+        neither quantiles nor moments.
     quantiles : float or sequence of float, optional
-        Levels, ``q0.05``.
+        Levels of quantiles, ``q0.05``.
     moments : bool, default False
         Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
     prefix : str, default ""
-        What the names of the new columns start with.
+        Start of the names of the new columns.
 
     Returns
     -------
     pyspark.sql.DataFrame
-        Names with a point in them are quoted in Spark: ``new.select("`lower_0.9`")``.
+        Names that contain a point are quoted in Spark: ``new.select("`lower_0.9`")``.
 
     Examples
     --------
@@ -166,11 +157,11 @@ def evaluate(
 ) -> FileEvaluation:
     """Evaluate the forecasts in a frame.
 
-    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). Of more
-    rows, so are means and counts; the Kolmogorov-Smirnov statistic behind the p-value is within
-    1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of the
-    ENCE. For forecasts with steps the p-value depends on numbers drawn at random, others in every
-    partition.
+    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). With more
+    rows this holds for means and counts; the Kolmogorov-Smirnov statistic behind the p-value is
+    within 1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of
+    the ENCE. For forecasts with steps the p-value depends on random numbers, which every partition
+    draws for itself.
 
     Parameters
     ----------
@@ -179,12 +170,12 @@ def evaluate(
     recalibrator : Recalibrator, optional
         A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
     columns : Columns, optional
-        Names of columns, where they are not those of the conventions. With a group there is a
-        result for each.
+        Names of columns that do not follow the conventions. With a group there is a result for
+        each group.
     coverage : float, default 0.9
-        Probability of the central interval to look at.
+        Probability of the central interval to evaluate.
     random_state : int, default 0
-        For the p-value of forecasts with steps.
+        Seed for the p-value of forecasts with steps.
 
     Returns
     -------
@@ -198,18 +189,18 @@ def evaluate(
     >>> round(tls.evaluate(past).overall.crps, 6)  # doctest: +SKIP
     0.590806
     """
-    layout = find(columns, _names(frame))
-    evaluator = PartitionEvaluator(layout, coverage, random_state)
-    state = b""
-    if recalibrator is not None:
-        Transformer(recalibrator, whole_frame(layout))
-        state = map_bytes(recalibrator)
-    part = _reduce(frame, layout.used, evaluator.rows, evaluator.merge, _shared(frame, state))
-    return evaluator.finish(part, layout, recalibrator)
+    return evaluate_frame(
+        recalibrator,
+        columns,
+        _names(frame),
+        partial(_reduce, frame),
+        coverage=coverage,
+        random_state=random_state,
+    )
 
 
 def _names(frame: Any) -> list[str]:
-    """Columns of a frame, which is one."""
+    """Return the columns of a frame; raise if it is not a frame."""
     pyarrow()
     try:
         import pyspark.sql  # noqa: F401
@@ -218,7 +209,7 @@ def _names(frame: Any) -> list[str]:
             f"trueline.clusters.spark needs pyspark, which cannot be imported ({error}). "
             f'Install it with: pip install "trueline[spark]"'
         ) from None
-    # Of Spark Connect it is another class.
+    # Frames of Spark Connect have another class.
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(
             f"frame is a {type(frame).__module__}.{type(frame).__name__}; expected a Spark "
@@ -228,7 +219,7 @@ def _names(frame: Any) -> list[str]:
 
 
 class _Here:
-    """A value that travels with the work, where there are no broadcasts."""
+    """A value that is sent with the work, for Spark without broadcasts."""
 
     def __init__(self, value: bytes) -> None:
         self.value = value
@@ -247,10 +238,10 @@ def _shared(frame: Any, state: bytes) -> Any:
     return context.broadcast(state)
 
 
-def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: Any) -> Part:
-    """Work on every partition where it is, and merge what comes of it as a tree."""
+def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, state: bytes) -> Part:
+    """Work on every partition where it is, and merge the results in a tree."""
     chosen = frame.select(*("`" + name.replace("`", "``") + "`" for name in used))
-    on_one = partial(_work, names=used, work=work, shared=shared)
+    on_one = partial(_work, names=used, work=work, shared=_shared(frame, state))
     parts = chosen.toDF(*_plain(used)).mapInArrow(on_one, _SCHEMA)
     for _ in range(_ROUNDS):
         numbered = parts.selectExpr(f"number div {FAN} as place", "*")
@@ -260,28 +251,24 @@ def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, *shared: 
 
 
 def _plain(names: Sequence[str]) -> list[str]:
-    """Names without points, which ``mapInArrow`` takes for fields of structures."""
+    """Return names without points, because ``mapInArrow`` takes a point for a field."""
     return [f"c{i}" for i in range(len(names))]
 
 
 def _number() -> int:
-    """Return the place of the partition that is worked on."""
+    """Return the number of the partition that is worked on."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
 
 
-def _work(
-    batches: Iterable[Any], names: Sequence[str], work: Work, shared: Sequence[Any]
-) -> Iterator[Any]:
-    """Yield one row: what the partition comes to."""
+def _work(batches: Iterable[Any], names: Sequence[str], work: Work, shared: Any) -> Iterator[Any]:
+    """Yield one row: the result of the partition."""
     number = _number()
     waiting = (batch.rename_columns(names) for batch in batches)
-    part = part_of(
-        Partition(f"partition {number}", waiting, number), work, *(each.value for each in shared)
-    )
-    for _ in waiting:  # what a fault has left: a worker that stops reading counts as dead
+    part = part_of(Partition(f"partition {number}", waiting, number), work, shared.value)
+    for _ in waiting:  # after a fault, because Spark takes a worker that stops reading for dead
         pass
     yield _batch(number, part)
 
@@ -297,7 +284,7 @@ def _merge(batches: Iterable[Any], merge: Merge) -> Iterator[Any]:
 
 
 def _sorted(rows: Iterable[dict[str, Any]]) -> list[Part]:
-    """Parts in the order of their partitions, so that sums are the same each time."""
+    """Return parts in the order of their partitions, so that sums are the same each time."""
     ordered = sorted(rows, key=lambda row: row["number"])
     return [
         Part(bytes(row["state"]), row["rows"], row["crossing"], tuple(row["notes"]), row["fault"])
@@ -306,7 +293,7 @@ def _sorted(rows: Iterable[dict[str, Any]]) -> list[Part]:
 
 
 def _batch(number: int, part: Part) -> Any:
-    """One row of Arrow."""
+    """Return a part as one row of Arrow."""
     pa = pyarrow()
     columns = [
         pa.array([number], pa.int32()),

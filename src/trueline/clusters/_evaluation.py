@@ -1,10 +1,11 @@
-"""Evaluate partitions; their evaluations travel as bytes."""
+"""Evaluate the partitions of a frame; their evaluations travel as bytes and are merged."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,16 @@ from trueline.clusters._cluster import (
     MOST_BYTES,
     Part,
     Partition,
+    Reduce,
     check_groups,
+    find,
     loaded,
+    map_bytes,
     settle,
     warnings_in,
     whole_frame,
 )
-from trueline.files import Forecasts, Layout, Transformer
+from trueline.files import Columns, Forecasts, Layout, Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Recalibrator
 from trueline.recalibration._binary import decode, encode
@@ -28,7 +32,27 @@ from trueline.recalibration._binary import decode, encode
 _ROWS = 1 << 16
 
 
-class PartitionEvaluator:
+def evaluate_frame(
+    recalibrator: Recalibrator | None,
+    columns: Columns | None,
+    names: Sequence[Any],
+    reduce_parts: Reduce,
+    *,
+    coverage: float,
+    random_state: int,
+) -> FileEvaluation:
+    """Evaluate the partitions of a frame with these columns."""
+    layout = find(columns, names)
+    evaluator = _Evaluator(layout, coverage, random_state)
+    state = b""
+    if recalibrator is not None:
+        Transformer(recalibrator, whole_frame(layout))  # raises if it does not fit the columns
+        state = map_bytes(recalibrator)
+    part = reduce_parts(layout.used, evaluator.rows, evaluator.merge, state)
+    return evaluator.finish(part, recalibrator)
+
+
+class _Evaluator:
     """How to evaluate partitions: checked, and small enough to be sent to workers.
 
     Parameters
@@ -71,20 +95,18 @@ class PartitionEvaluator:
         check_groups(evaluation.group_names)
         return _written(evaluation)
 
-    def finish(
-        self, part: Part, layout: Layout, recalibrator: Recalibrator | None
-    ) -> FileEvaluation:
+    def finish(self, part: Part, recalibrator: Recalibrator | None) -> FileEvaluation:
         """Return the results for all rows."""
-        settle(part, layout)
+        settle(part, self.layout)
         evaluation = self._read(part.state)
         transform = None
         if recalibrator is not None:
-            transform = Transformer(recalibrator, whole_frame(layout))
+            transform = Transformer(recalibrator, whole_frame(self.layout))
             transform.meet(evaluation.group_names)
             transform.finish()
         found = evaluation.finish(None if transform is None else transform.n_fit)
         if found is None:
-            raise whole_frame(layout).no_weight()
+            raise whole_frame(self.layout).no_weight()
         return found
 
     def _read(self, data: bytes) -> EvaluationAccumulator:
