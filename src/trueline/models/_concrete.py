@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -14,6 +15,7 @@ from trueline.models._parameters import check_number
 from trueline.models._regressor import Job, NetworkRegressor
 
 
+@dataclass(eq=False, repr=False)
 class ConcreteDropoutRegressor(NetworkRegressor):
     """A network that learns its dropout rates and the noise of every row.
 
@@ -92,38 +94,12 @@ class ConcreteDropoutRegressor(NetworkRegressor):
     True
     """
 
-    _n_outputs: ClassVar[int] = 2
+    _: KW_ONLY
+    n_samples: int = 100
+    initial_rate: float = 0.1
+    length_scale: float = 1e-2
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (128, 128),
-        *,
-        activation: str = "prelu",
-        n_samples: int = 100,
-        initial_rate: float = 0.1,
-        length_scale: float = 1e-2,
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 30,
-        validation_fraction: float = 0.1,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.hidden = hidden
-        self.activation = activation
-        self.n_samples = n_samples
-        self.initial_rate = initial_rate
-        self.length_scale = length_scale
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    _n_outputs: ClassVar[int] = 2
 
     def _check_params(self) -> None:
         super()._check_params()

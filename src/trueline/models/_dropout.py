@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar, NoReturn
 
@@ -21,6 +22,7 @@ _LOG_NOISE = (-20.0, 5.0)
 _LEAST_SCALE = 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class DropoutRegressor(NetworkRegressor):
     """A network that also drops units at prediction, so that its forecasts have a spread.
 
@@ -97,40 +99,14 @@ class DropoutRegressor(NetworkRegressor):
     True
     """
 
-    _n_outputs: ClassVar[int] = 1
+    _: KW_ONLY
+    dropout: float = 0.5
+    n_samples: int = 100
+    noise: Any = "learned"
+    patience: int = 100
+    weight_decay: float = 1e-4
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (128, 128),
-        *,
-        dropout: float = 0.5,
-        activation: str = "prelu",
-        n_samples: int = 100,
-        noise: Any = "learned",
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 100,
-        validation_fraction: float = 0.1,
-        weight_decay: float = 1e-4,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.hidden = hidden
-        self.dropout = dropout
-        self.activation = activation
-        self.n_samples = n_samples
-        self.noise = noise
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.weight_decay = weight_decay
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    _n_outputs: ClassVar[int] = 1
 
     def _check_params(self) -> None:
         super()._check_params()

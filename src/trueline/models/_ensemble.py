@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from trueline.models._regressor import NetworkRegressor
 from trueline.models._torch import require_torch
 
 
+@dataclass(eq=False, repr=False)
 class DeepEnsembleRegressor(NetworkRegressor):
     """Several networks with different initial weights, each forecasting mean and variance.
 
@@ -86,40 +87,13 @@ class DeepEnsembleRegressor(NetworkRegressor):
     (5, True)
     """
 
-    _n_outputs: ClassVar[int] = 2
+    _: KW_ONLY
+    n_members: int = 5
+    forecast: str = "mixture"
+    adversarial: float | None = None
+    weight_decay: float = 0.0
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (128, 128),
-        *,
-        n_members: int = 5,
-        forecast: str = "mixture",
-        activation: str = "prelu",
-        adversarial: float | None = None,
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 30,
-        validation_fraction: float = 0.1,
-        weight_decay: float = 0.0,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.hidden = hidden
-        self.n_members = n_members
-        self.forecast = forecast
-        self.activation = activation
-        self.adversarial = adversarial
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.weight_decay = weight_decay
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    _n_outputs: ClassVar[int] = 2
 
     def _check_params(self) -> None:
         super()._check_params()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from trueline._validation import FloatArray, check_count
@@ -15,10 +15,15 @@ from trueline.models._recipe import Recipe, Standardiser
 from trueline.models._regressor import NetworkRegressor
 
 
+@dataclass(eq=False, repr=False)
 class _Recurrent(NetworkRegressor):
     """A network whose hidden layers are GRU layers. Abstract."""
 
-    n_steps: int
+    hidden: Sequence[int] = (64, 64)
+    _: KW_ONLY
+    n_steps: int = 4
+    # The activation of GRU layers is not a parameter.
+    activation: str = field(default="tanh", init=False)
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -43,6 +48,7 @@ class _Recurrent(NetworkRegressor):
         return Standardiser.fit_sequences(X, y, weight, self.n_steps)
 
 
+@dataclass(eq=False, repr=False)
 class GRURegressor(_Recurrent, DropoutRegressor):
     """A recurrent network that also drops units at prediction.
 
@@ -94,43 +100,9 @@ class GRURegressor(_Recurrent, DropoutRegressor):
     True
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64, 64),
-        *,
-        n_steps: int = 4,
-        dropout: float = 0.5,
-        input_dropout: float | None = None,
-        n_samples: int = 100,
-        noise: Any = "learned",
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 100,
-        validation_fraction: float = 0.1,
-        weight_decay: float = 1e-4,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden,
-            dropout=dropout,
-            activation="tanh",
-            n_samples=n_samples,
-            noise=noise,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            weight_decay=weight_decay,
-            device=device,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.n_steps = n_steps
-        self.input_dropout = input_dropout
+    _: KW_ONLY
+    input_dropout: float | None = None
+    patience: int = 100  # as in DropoutRegressor; _Recurrent has that of NetworkRegressor
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -143,6 +115,7 @@ class GRURegressor(_Recurrent, DropoutRegressor):
         return {**choices, "rates": (float(input_rate), *choices["rates"][1:])}
 
 
+@dataclass(eq=False, repr=False)
 class ConcreteDropoutGRURegressor(_Recurrent, ConcreteDropoutRegressor):
     """A recurrent network that learns its dropout rates and the noise of every row.
 
@@ -177,41 +150,8 @@ class ConcreteDropoutGRURegressor(_Recurrent, ConcreteDropoutRegressor):
     ((5,), True)
     """
 
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64, 64),
-        *,
-        n_steps: int = 4,
-        n_samples: int = 100,
-        initial_rate: float = 0.1,
-        length_scale: float = 1e-2,
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 30,
-        validation_fraction: float = 0.1,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden,
-            activation="tanh",
-            n_samples=n_samples,
-            initial_rate=initial_rate,
-            length_scale=length_scale,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            device=device,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.n_steps = n_steps
 
-
+@dataclass(eq=False, repr=False)
 class DeepEnsembleGRURegressor(_Recurrent, DeepEnsembleRegressor):
     """Several recurrent networks with different initial weights, forecasting mean and variance.
 
@@ -245,39 +185,3 @@ class DeepEnsembleGRURegressor(_Recurrent, DeepEnsembleRegressor):
     >>> len(F.components), bool(np.abs(F.mean() - y[200:]).mean() < 0.2)
     (5, True)
     """
-
-    def __init__(
-        self,
-        hidden: Sequence[int] = (64, 64),
-        *,
-        n_steps: int = 4,
-        n_members: int = 5,
-        forecast: str = "mixture",
-        adversarial: float | None = None,
-        learning_rate: float = 1e-3,
-        batch_size: int = 32,
-        max_epochs: int = 400,
-        patience: int = 30,
-        validation_fraction: float = 0.1,
-        weight_decay: float = 0.0,
-        device: str = "cpu",
-        progress: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden,
-            n_members=n_members,
-            forecast=forecast,
-            activation="tanh",
-            adversarial=adversarial,
-            learning_rate=learning_rate,
-            batch_size=batch_size,
-            max_epochs=max_epochs,
-            patience=patience,
-            validation_fraction=validation_fraction,
-            weight_decay=weight_decay,
-            device=device,
-            progress=progress,
-            random_state=random_state,
-        )
-        self.n_steps = n_steps

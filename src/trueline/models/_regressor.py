@@ -6,7 +6,7 @@ import os
 import reprlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -47,24 +47,25 @@ class Job:
     seed: int
 
 
+@dataclass(eq=False, repr=False)
 class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """A regressor made of one or more networks of one shape. Abstract."""
+    """A regressor made of one or more networks of one shape. Abstract.
 
-    # Declared for type checkers; the constructors of the final classes set them.
-    hidden: Sequence[int]
-    activation: str
-    learning_rate: float
-    batch_size: int
-    max_epochs: int
-    patience: int
-    validation_fraction: float
-    device: str
-    progress: bool
-    random_state: Any
+    The fields are the parameters of the constructor, as scikit-learn reads them.
+    """
 
-    weights_: Weights
-    standardiser_: Standardiser
-    n_features_in_: int
+    hidden: Sequence[int] = (128, 128)
+    _: KW_ONLY
+    activation: str = "prelu"
+    learning_rate: float = 1e-3
+    batch_size: int = 32
+    max_epochs: int = 400
+    patience: int = 30
+    validation_fraction: float = 0.1
+    device: str = "cpu"
+    progress: bool = False
+    random_state: Any = None
+
     _n_outputs: ClassVar[int]
 
     # ---- what a final class defines ----------------------------------------------------
@@ -183,10 +184,12 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _learn(self, job: Job, trained: list[Trained]) -> None:
         """Store the result of training."""
         names = trained[0].weights
-        self.weights_ = {name: np.stack([t.weights[name] for t in trained]) for name in names}
+        stacked = {name: np.stack([t.weights[name] for t in trained]) for name in names}
+        self.weights_: Weights = stacked
         self.n_epochs_ = np.array([t.n_epochs for t in trained])
         self.loss_ = np.array([t.loss for t in trained])
-        self.standardiser_ = job.standardiser
+        self.standardiser_: Standardiser = job.standardiser
+        self.n_features_in_: int = job.recipe.n_features
         self.seed_ = job.seed
         self._finish(job)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -40,6 +40,7 @@ _NOT_TRAINING = ("device", "progress", "random_state", "n_samples")
 _LEAST_SCALE = 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     """A fully convolutional DenseNet that forecasts a number, such as depth, at every pixel.
 
@@ -129,44 +130,24 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
     512
     """
 
-    def __init__(
-        self,
-        layers: Sequence[int] = (2, 3, 5, 8),
-        *,
-        growth_rate: int = 16,
-        first_channels: int = 24,
-        dropout: float = 0.2,
-        aleatoric: bool = False,
-        loss: str = "squared",
-        n_samples: int = 50,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_decay: float = 1e-4,
-        batch_size: int = 8,
-        n_epochs: int = 80,
-        flip: bool = True,
-        crop: float = 0.9,
-        device: str = "cpu",
-        progress: Any = False,
-        random_state: Any = None,
-    ) -> None:
-        self.layers = layers
-        self.growth_rate = growth_rate
-        self.first_channels = first_channels
-        self.dropout = dropout
-        self.aleatoric = aleatoric
-        self.loss = loss
-        self.n_samples = n_samples
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.n_epochs = n_epochs
-        self.flip = flip
-        self.crop = crop
-        self.device = device
-        self.progress = progress
-        self.random_state = random_state
+    layers: Sequence[int] = (2, 3, 5, 8)
+    _: KW_ONLY
+    growth_rate: int = 16
+    first_channels: int = 24
+    dropout: float = 0.2
+    aleatoric: bool = False
+    loss: str = "squared"
+    n_samples: int = 50
+    learning_rate: float = 1e-3
+    schedule: str = "cosine"
+    weight_decay: float = 1e-4
+    batch_size: int = 8
+    n_epochs: int = 80
+    flip: bool = True
+    crop: float = 0.9
+    device: str = "cpu"
+    progress: Any = False
+    random_state: Any = None
 
     # ---- fit ---------------------------------------------------------------------------
 
