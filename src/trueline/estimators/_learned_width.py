@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
 from trueline.distributions import (
     Distribution,
     Normal,
 )
 from trueline.recalibration import Isotonic
 from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
-
-Rows = NDArray[np.intp]
 
 _TREES = 300
 _LEAF = 5
@@ -147,10 +145,11 @@ def learn_width(
     error = np.abs(y - dist._centre())
     usual = float(np.average(error, weights=sample_weight))
     rng = generator(random_state)
+    errors = _Errors(X, dist, error, usual, sample_weight, rng)
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
             return LearnedWidth("own", {}), dist
-        return _by_regressor(scale_estimator, X, dist, error, usual, sample_weight, rng)
+        return _by_regressor(scale_estimator, errors)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
     if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
         return LearnedWidth("own", {}), dist
@@ -161,19 +160,24 @@ def learn_width(
         constant = LearnedWidth("constant", {}, usual)
         candidates["constant"] = constant, constant.apply(X, dist)
         candidates["own"] = LearnedWidth("own", {}), dist
-    candidates["learned"] = _by_forest(X, dist, error, usual, sample_weight, rng)
+    candidates["learned"] = _by_forest(errors)
     return _simplest(candidates, y, sample_weight, rng)
 
 
-def _by_forest(
-    X: Any,
-    dist: Distribution,
-    error: FloatArray,
-    usual: float,
-    w: FloatArray | None,
-    rng: np.random.Generator,
-) -> tuple[LearnedWidth, Distribution]:
+class _Errors(NamedTuple):
+    """Absolute errors of forecasts, their mean, and what they are learned from."""
+
+    X: Any
+    dist: Distribution
+    error: FloatArray
+    usual: float
+    weight: FloatArray | None
+    rng: np.random.Generator
+
+
+def _by_forest(errors: _Errors) -> tuple[LearnedWidth, Distribution]:
     """Learn the width by a forest; return also its out-of-bag predictions."""
+    X, dist, error, usual, w, rng = errors
     reads_x = _is_table(X)
     features = _features(X if reads_x else None, dist)
     trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
@@ -181,20 +185,13 @@ def _by_forest(
     return width, width.apply_out_of_bag(X, dist, np.arange(len(dist)))
 
 
-def _by_regressor(
-    regressor: Any,
-    X: Any,
-    dist: Distribution,
-    error: FloatArray,
-    usual: float,
-    w: FloatArray | None,
-    rng: np.random.Generator,
-) -> tuple[LearnedWidth, Distribution]:
+def _by_regressor(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distribution]:
     """Learn the width by a regressor; return also its cross-fitted predictions."""
     from sklearn.base import clone
     from sklearn.model_selection import KFold, cross_val_predict
     from sklearn.utils.validation import has_fit_parameter
 
+    X, dist, error, usual, w, rng = errors
     reads_x = _is_table(X)
     features = _features(X if reads_x else None, dist)
     weighted = w is not None and has_fit_parameter(regressor, "sample_weight")

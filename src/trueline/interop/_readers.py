@@ -19,7 +19,7 @@ from trueline.interop._ngboost import read_ngboost
 from trueline.interop._quantile_forest import read_quantile_forest
 from trueline.interop._quantile_loss import point_prediction, read_quantile_loss
 from trueline.interop._reading import LEVELS, Reader
-from trueline.interop._sklearn.composition import contains_search, innermost
+from trueline.interop._sklearn.composition import innermost
 from trueline.interop._sklearn.readers import (
     read_linear,
     read_members,
@@ -70,20 +70,15 @@ class ForecastReader:
         -------
         Distribution of n rows
         """
-        inner, rows = innermost(model, X)
+        inner, rows, searched = innermost(model, X)
+        readers = (*self._readers, self._read_transformed_target, _read_point)
+        if self._found is not None and self._found[0] is type(inner) and not searched:
+            readers = (self._found[1], *readers)
         reader, dist = next(
-            (reader, dist)
-            for reader in self._candidates(model, inner)
-            if (dist := reader(inner, rows)) is not None
+            (reader, dist) for reader in readers if (dist := reader(inner, rows)) is not None
         )
         self._found = type(inner), reader
         return dist
-
-    def _candidates(self, model: Any, inner: Any) -> Sequence[Reader]:
-        every = (*self._readers, self._read_transformed_target, _read_point)
-        if self._found is None or self._found[0] is not type(inner) or contains_search(model):
-            return every
-        return (self._found[1], *every)
 
     def _read_transformed_target(self, model: Any, X: Any) -> Distribution | None:
         """Convert the forecast of a model of, say, log(y) to the unit of y.

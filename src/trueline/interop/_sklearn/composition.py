@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 
-def innermost(model: Any, X: Any = None) -> tuple[Any, Any]:
-    """Unwrap pipelines, searches and frozen estimators.
+class Innermost(NamedTuple):
+    """The model that predicts, the X that it is called with, and whether a search chose it."""
 
-    Return the model that predicts and, if X is not None, the X that it is called with.
-    """
+    model: Any
+    X: Any
+    searched: bool
+
+
+def innermost(model: Any, X: Any = None) -> Innermost:
+    """Unwrap pipelines, searches and frozen estimators; X may be left out."""
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
 
+    searched = False
     while True:
         if isinstance(model, FrozenEstimator):
             model = model.estimator
@@ -22,19 +28,9 @@ def innermost(model: Any, X: Any = None) -> tuple[Any, Any]:
                 X = model[:-1].transform(X)
             model = model[-1]
         elif hasattr(model, "best_estimator_"):
-            model = model.best_estimator_
+            model, searched = model.best_estimator_, True
         else:
-            return model, X
-
-
-def contains_search(model: Any) -> bool:
-    """Whether a search chose the model that predicts, so that copies may differ in kind."""
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.pipeline import Pipeline
-
-    while isinstance(model, FrozenEstimator | Pipeline):
-        model = model.estimator if isinstance(model, FrozenEstimator) else model[-1]
-    return hasattr(model, "best_estimator_")
+            return Innermost(model, X, searched)
 
 
 def parts(model: Any) -> Sequence[Any]:

@@ -62,7 +62,7 @@ def spread_excludes_noise(model: Any) -> bool:
     """
     from sklearn.gaussian_process import GaussianProcessRegressor
 
-    inner, _ = innermost(model)
+    inner = innermost(model).model
     return _is_ensemble(inner) or isinstance(inner, GaussianProcessRegressor)
 
 
