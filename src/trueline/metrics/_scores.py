@@ -12,32 +12,22 @@ from trueline.distributions import Distribution
 from trueline.metrics._edge import check_rows
 from trueline.metrics._mean import mean, size, total
 
+Weights = ArrayLike | None
+
 # Number of elements of a table of rows and levels that is worked on at a time.
 _BLOCK = 1 << 17
 
 
 @overload
 def crps(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: Literal[True] = True,
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[True] = True
 ) -> float: ...
 @overload
 def crps(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: Literal[False],
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[False]
 ) -> FloatArray: ...
 def crps(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: bool = True,
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: bool = True
 ) -> float | FloatArray:
     """Mean continuous ranked probability score; lower is better.
 
@@ -81,26 +71,14 @@ def crps_rows(y: FloatArray, dist: Distribution) -> FloatArray:
 
 @overload
 def log_score(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: Literal[True] = True,
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[True] = True
 ) -> float: ...
 @overload
 def log_score(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: Literal[False],
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[False]
 ) -> FloatArray: ...
 def log_score(
-    y: ArrayLike,
-    dist: Distribution,
-    *,
-    sample_weight: ArrayLike | None = None,
-    reduce: bool = True,
+    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: bool = True
 ) -> float | FloatArray:
     """Mean negative log density, which is the negative log likelihood per row; lower is better.
 
