@@ -15,15 +15,15 @@ _CLASSES = {c.__name__: c for c in _STORED if c.is_exportable}
 def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:
     """Read a map that ``to_json`` or ``to_bytes`` wrote.
 
-    Everything in the file is checked: format, version, class, parameters, and that scores
-    are finite and increase. Nothing in it is executed.
+    Everything in the file is checked: format, version, class, parameters, and that scores are
+    finite and increasing. Nothing in it is executed.
 
     Parameters
     ----------
     path : path or bytes
-        A file of either form, or what ``to_bytes`` returned.
+        A file of either form, or the result of ``to_bytes``.
     max_bytes : int, default 256 MiB
-        Larger files are refused unread, and so are bytes that hold larger arrays.
+        Larger files are not read; bytes with larger arrays are rejected.
 
     Returns
     -------

@@ -209,7 +209,7 @@ def test_errors_name_the_mend():
         R.fit(y, F)
     with pytest.raises(ValueError, match="X has 49 rows but dist has 50"):
         R.fit(y, F, X=X[1:])
-    with pytest.raises(TypeError, match=r"X holds what is no number.*Encode strings"):
+    with pytest.raises(TypeError, match=r"X holds values that are not numbers.*Encode strings"):
         R.fit(y, F, X=X.astype(str))
     with pytest.raises(ValueError, match="takes no groups"):
         R.fit(y, F, groups=y, X=X)

@@ -14,8 +14,7 @@ from trueline.distributions import (
     Distribution,
     Normal,
 )
-from trueline.recalibration import Isotonic
-from trueline.recalibration._quantile_forest import BaggedTrees, as_features, tree_features
+from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
 
 _TREES = 300
 _LEAF = 5

@@ -9,7 +9,12 @@ from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._inner import inner_map
 from trueline.recalibration._isotonic import Isotonic
-from trueline.recalibration._quantile_forest import QuantileForest
+from trueline.recalibration._quantile_forest import (
+    BaggedTrees,
+    QuantileForest,
+    as_features,
+    tree_features,
+)
 from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scaling import Scaling
 from trueline.recalibration._scores import Key, Scores
@@ -29,6 +34,7 @@ BY_NAME: dict[str, type[Recalibrator]] = {
 __all__ = [
     "BY_NAME",
     "Auto",
+    "BaggedTrees",
     "BetaCalibration",
     "CommonMap",
     "Conditional",
@@ -42,5 +48,7 @@ __all__ = [
     "ScoreRows",
     "Scores",
     "Smooth",
+    "as_features",
     "inner_map",
+    "tree_features",
 ]

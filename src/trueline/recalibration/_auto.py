@@ -17,7 +17,7 @@ from trueline.recalibration._smooth import Smooth
 
 
 class Auto(CommonMap):
-    """Picks the candidate with the lowest held-out CRPS, then fits it on all rows.
+    """The candidate with the lowest held-out CRPS, fitted on all rows.
 
     The CRPS is that of the scores, cross-validated, in the unit of the score; ties go to the
     earlier candidate. Folds are drawn over the sorted scores with a fixed seed, so that the
@@ -29,7 +29,7 @@ class Auto(CommonMap):
         By default `Scaling`, `BetaCalibration`, `Smooth` and `Isotonic`, from few parameters to
         many.
     cv : int, default 5
-        Folds.
+        Number of folds.
     random_state : int, default 0
         Seed of the folds.
 
@@ -113,7 +113,7 @@ class Auto(CommonMap):
         folds = min(int(self.cv), len(x))
         if folds < 2:
             return 0.0
-        # Equal folds in random order: the rows of one fold are a random sample of the scores.
+        # Folds of equal size in random order, so that each is a random sample of the scores.
         fold = np.random.default_rng(self.random_state).permutation(len(x)) % folds
         total = 0.0
         for k in range(folds):
@@ -123,7 +123,7 @@ class Auto(CommonMap):
         return total / float(w.sum())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; candidates are not descended into.
+        """Return the parameters, without those of the candidates.
 
         Examples
         --------

@@ -11,9 +11,9 @@ from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
 from trueline.recalibration._smooth import mid_ranks
 
-# Below this R would hardly be a CDF: it would not reach 0 or 1 in sight of the data.
+# Below this R would stay far from 0 and 1 in the range of the data.
 _SMALLEST = 1e-2
-# Scores with less spread than this, relative to their mean, have no shape left to fit.
+# Scores with less spread than this, relative to their mean, have no shape to fit.
 _RESOLUTION = 1e-11
 
 
@@ -23,7 +23,7 @@ class BetaCalibration(CommonMap):
     logit R = c + a log Phi(t) - b log Phi(-t), with t the score in units of its own mean and
     standard deviation, fitted to the empirical frequencies (Eq. 6) by logistic regression.
     With a = b = 1 and c = 0 it is `Scaling`; the three parameters add skewness and weight in
-    the tails. Smooth, with a density, and steady on a few dozen rows.
+    the tails. The map is smooth, has a density and is stable with a few dozen rows.
 
     Attributes
     ----------

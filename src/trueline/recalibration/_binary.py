@@ -1,9 +1,9 @@
-"""Documents with arrays as few bytes: a JSON head, then the arrays, compressed.
+"""Documents with arrays in few bytes: a JSON head, then the compressed arrays.
 
-The layout, little-endian: 8 bytes that name the format, a 2-byte version, a 4-byte CRC-32 of all
-that follows, the 4-byte length of the head, the head, the arrays one after the other. In the head
-an array is ``{"array": i}``, and ``arrays`` says of each how many numbers it has, how many bytes,
-and whether it is kept as differences. Reading allocates no more than its input can fill.
+The layout is little-endian: 8 bytes that name the format, a 2-byte version, a 4-byte CRC-32 of the
+rest, the 4-byte length of the head, the head, the arrays one after the other. In the head an array
+is ``{"array": i}``, and ``arrays`` holds for each the number of its values and bytes, and whether
+it is stored as differences. Reading allocates no more than its input can fill.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERSION = 1
 _START = struct.Struct("<8sHI")
 _LENGTH = struct.Struct("<I")
 _ITEM = 8
-# Numbers of a mebibyte or so are best worth little of the processor's time.
+# Higher levels take longer and save little.
 _LEVEL = 1
 
 Refuse = Callable[[bool, str], None]
@@ -55,7 +55,7 @@ def encode(document: dict[str, Any]) -> bytes:
 
 
 def decode(data: bytes, parse: Callable[[bytes], Any], expect: Refuse, max_bytes: int) -> Any:
-    """Return the document; `expect` raises if something is not as it should be."""
+    """Return the document; `expect` raises with its second argument unless its first holds."""
     begin = _START.size + _LENGTH.size
     expect(len(data) >= begin, "it ends within its first bytes")
     _, version, checksum = _START.unpack_from(data)
@@ -116,7 +116,7 @@ def _arrays(entries: list[Any], data: bytes, expect: Refuse, max_bytes: int) -> 
 
 
 def _shuffled(values: FloatArray, rises: bool) -> bytes:
-    """Bytes of the same place side by side, which compress; of differences, if values rise."""
+    """Return the bytes with equal significance side by side, which compress well."""
     bits = values.astype("<f8").view("<i8")
     if rises:
         bits = np.diff(_ordered(bits), prepend=np.int64(0))
@@ -132,5 +132,5 @@ def _unshuffled(raw: bytes, count: int, rises: bool) -> FloatArray:
 
 
 def _ordered(bits: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Bits of floats as integers in the same order, and back again."""
+    """Convert the bits of floats to integers in the same order, and back."""
     return bits ^ ((bits >> 63) & np.int64(0x7FFF_FFFF_FFFF_FFFF))

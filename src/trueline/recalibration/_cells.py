@@ -1,4 +1,4 @@
-"""Sums over rows of nearly the same value, in bounded memory and whatever their order."""
+"""Sums over rows of nearly the same value, in bounded memory, in any order."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from trueline.recalibration._scores import ROUNDING_BITS
 
 T = TypeVar("T", bound=np.generic)
 
-# The number of a cell is the sign, the exponent and the first bits of the mantissa: the upper
-# half of a float64 holds them all.
+# The number of a cell consists of the sign, the exponent and the first bits of the mantissa, which
+# are all in the upper half of a float64.
 _UPPER = slice(1 if sys.byteorder == "little" else 0, None, 2)
 _DROPPED = np.uint32(20 - ROUNDING_BITS)
 _HALF = np.uint32(1 << (19 - ROUNDING_BITS))
-_WIDTH = 1 << ROUNDING_BITS  # cells of one sign and exponent
+_WIDTH = 1 << ROUNDING_BITS  # number of cells of one sign and exponent
 _NOWHERE = -_WIDTH
-# Signs and exponents whose cells lie in a table, half a megabyte for each sum. Few have more;
-# cells of the rest are sorted.
+# Largest number of (sign, exponent) pairs with a table of half a megabyte per sum. Few data have
+# more pairs; the cells of the others are sorted.
 _MOST_TABLES = 64
-# Cells that wait to be sorted.
+# Number of cells that wait to be sorted.
 _WAITING = 1 << 20
-# Rows worked on at a time.
+# Number of rows per block.
 _BLOCK = 1 << 16
 
 
@@ -34,13 +34,13 @@ class Cells:
     """Sums over all rows whose value is the same once rounded to 16 bits of mantissa.
 
     Rounding is that of `trueline.recalibration._scores.round_scores`, by a share of at most 2^-17,
-    but that the largest values of all round to infinity. It depends on the value alone, so the
-    cells of parts add up to those of the whole.
+    except that the largest values round to infinity. It depends on the value alone, so the cells
+    of parts add up to those of the whole.
 
     Parameters
     ----------
     sums : int
-        Sums to keep of each cell. The first is the weight: cells without any are left out.
+        Number of sums per cell. The first is the weight; cells without weight are left out.
 
     Examples
     --------
@@ -53,10 +53,10 @@ class Cells:
     """
 
     def __init__(self, sums: int) -> None:
-        # Memory that is all zeros costs nothing before something is written to it.
+        # Pages of zeros take no memory before something is written to them.
         self._table = np.zeros((sums, _MOST_TABLES * _WIDTH))
         self._used = 0
-        # Where the cells of a sign and exponent start in the table.
+        # The position in the table at which the cells of a (sign, exponent) pair start.
         self._start = np.full(1 << 12, _NOWHERE)
         self._waiting: list[tuple[NDArray[np.uint32], FloatArray]] = []
         self._held = 0
@@ -89,7 +89,7 @@ class Cells:
         cell, sums = self._sums()
         values = (cell.astype(np.uint64) << np.uint64(32 + _DROPPED)).view(np.float64)
         order = np.argsort(values, kind="stable")
-        # Zero has two signs.
+        # Both signs of zero are the same value.
         return _join_equal(values[order], sums[:, order])
 
     def _add(self, cell: NDArray[np.uint32], terms: list[FloatArray | float]) -> None:
@@ -106,13 +106,13 @@ class Cells:
             np.add.at(sums, place, term)
 
     def _places(self, cell: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the place of each cell in the table; below 0 where it has none."""
+        """Return the position of each cell in the table; below 0 if it has none."""
         place = self._start.take(cell >> np.uint32(ROUNDING_BITS))
         place += cell & np.uint32(_WIDTH - 1)
         return place
 
     def _make_room(self, cell: NDArray[np.uint32]) -> None:
-        """Give tables to signs and exponents that have none, while there are few tables."""
+        """Allocate a table for every new (sign, exponent) pair until the limit is reached."""
         seen = np.flatnonzero(np.bincount(cell >> np.uint32(ROUNDING_BITS)))
         room = (self._table.shape[1] - self._used) // _WIDTH
         new = seen[self._start[seen] < 0][:room]
@@ -122,13 +122,13 @@ class Cells:
     def _wait(self, cell: NDArray[np.uint32], sums: FloatArray) -> None:
         self._waiting.append((cell, sums))
         self._held += len(cell)
-        # Cells that were joined wait on: it takes as many new ones to make it worth doing again.
+        # Joined cells keep waiting; joining again pays once as many new cells have come.
         if self._held > _WAITING + 2 * len(self._waiting[0][0]):
             self._waiting = [self._joined()]
             self._held = len(self._waiting[0][0])
 
     def _joined(self) -> tuple[NDArray[np.uint32], FloatArray]:
-        """Return the cells that wait, each once, and their sums."""
+        """Return the waiting cells, each once, and their sums."""
         cell = np.concatenate([part for part, _ in self._waiting])
         sums = np.concatenate([part for _, part in self._waiting], axis=1)
         order = np.argsort(cell, kind="stable")
@@ -137,7 +137,7 @@ class Cells:
     def _sums(self) -> tuple[NDArray[np.uint32], FloatArray]:
         """Return every cell that has weight, once, and its sums."""
         exponents = np.flatnonzero(self._start >= 0)
-        exponents = exponents[np.argsort(self._start[exponents])]  # as they lie in the table
+        exponents = exponents[np.argsort(self._start[exponents])]  # in the order of the table
         filled = np.flatnonzero(self._table[0, : self._used])
         cell = (exponents[filled // _WIDTH] * _WIDTH + filled % _WIDTH).astype(np.uint32)
         sums = self._table[:, filled]

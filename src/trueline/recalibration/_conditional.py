@@ -1,4 +1,4 @@
-"""A map that depends on the features."""
+"""A map that depends on features."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from trueline.recalibration._quantile_forest import (
 )
 from trueline.recalibration._rows import ScoreRows
 
-# Rows whose quantiles are held at a time.
+# Number of rows whose quantiles are held at a time.
 _BLOCK = 1 << 16
-# With fewer rows a law given x would be read off a handful of scores.
+# With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
 
 
 @runtime_checkable
 class QuantileLearner(Protocol):
-    """Anything that learns several quantiles of s given x."""
+    """An object that learns several quantiles of s given x."""
 
     def fit(self, X: FloatArray, s: FloatArray) -> Any:
         """Learn from features (n, d) and values (n,)."""
@@ -41,23 +41,23 @@ class QuantileLearner(Protocol):
 class Conditional(Recalibrator):
     """R(s | x): the law of the score given the features, recalibrated.
 
-    One map for all rows makes a forecast calibrated on average. Where errors are larger,
-    skewed or biased for some x, a forecast can be sharper and just as calibrated: a learner
-    gives quantiles of the score given x, they become a `Quantiles` forecast, and an outer
-    `Isotonic` map, fitted on quantiles for rows that the learner did not see, keeps it
-    calibrated whatever the learner. The features are X and what the forecast says, its mean
-    and the logarithm of its standard deviation.
+    One map for all rows makes a forecast calibrated on average. Where errors are larger, skewed
+    or biased for some x, a forecast can be sharper and just as calibrated: a learner predicts
+    quantiles of the score given x, which become a `Quantiles` forecast. An outer `Isotonic` map,
+    fitted on quantiles of rows that the learner did not see, keeps it calibrated whatever the
+    learner. The features are X, the mean of the forecast and the logarithm of its standard
+    deviation.
 
     With fewer than 20 rows the outer map alone is used, with a warning.
 
     Parameters
     ----------
     learner : object, optional
-        Has ``fit(X, s)`` and ``predict_quantiles(X, levels)``; by default a `QuantileForest`,
-        whose out-of-bag quantiles spare the cross-fitting that other learners need. It is
-        copied and not changed. Sample weights reach it if it is a `QuantileForest`.
+        An object with ``fit(X, s)`` and ``predict_quantiles(X, levels)``; by default a
+        `QuantileForest`, whose out-of-bag quantiles replace the cross-fitting of other learners.
+        It is not changed. Sample weights are passed to it only if it is a `QuantileForest`.
     n_levels : int, default 99
-        Quantiles of the score a row, at levels i / (n_levels + 1).
+        Number of quantiles of the score per row, at levels i / (n_levels + 1).
     random_state : None, int or numpy.random.Generator
         For the default learner, and for the folds of another.
 
@@ -71,8 +71,8 @@ class Conditional(Recalibrator):
     Notes
     -----
     The quantiles of a forest have steps, so the density is rough: use this for intervals,
-    quantiles and the CRPS rather than for log scores. A state holds a learner, so it neither
-    merges nor becomes JSON.
+    quantiles and the CRPS rather than for log scores. A fitted map holds a learner, so it cannot
+    be merged or written as JSON.
 
     Examples
     --------
@@ -124,14 +124,10 @@ class Conditional(Recalibrator):
 
         Parameters
         ----------
-        y : (n,) array-like
-            Outcomes, finite.
-        dist : Distribution of n rows
-            Their forecasts, by a model that was not trained on these rows.
-        sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows; of 0, as none.
+        y, dist, sample_weight
+            As for `Recalibrator.fit`.
         groups : None
-            For `Grouped` only; a group can be a column of X.
+            A group can be a column of X.
         X : (n, d) array-like
             Features, numbers; NaN is allowed where the learner allows it.
 
@@ -144,7 +140,7 @@ class Conditional(Recalibrator):
         outcomes = vector(y, "y", finite=False)
         scored = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
         s, w = scored.lower, scored.weights
-        # The outer map explains what is wrong with scores that are not finite.
+        # This map raises if scores are not finite.
         plain = Isotonic().fit(outcomes, dist, sample_weight)
         features = _features(X, dist)
         self.n_features_in_ = features.shape[1] - 2
@@ -165,7 +161,7 @@ class Conditional(Recalibrator):
             block = slice(start, min(start + _BLOCK, len(s)))
             forecast = self._conditional(dist[block], honest(block))
             with warnings.catch_warnings():
-                # Of ties: the plain map has warned of those that matter.
+                # The plain map has warned of ties.
                 warnings.simplefilter("ignore", CalibrationWarning)
                 part = Isotonic().fit(outcomes[block], forecast, None if w is None else w[block])
             self.outer_ = self.outer_.merge(part) if start else part
@@ -174,7 +170,7 @@ class Conditional(Recalibrator):
     def _fit_learner(
         self, features: FloatArray, s: FloatArray, w: FloatArray | None
     ) -> tuple[Any, Callable[[slice], FloatArray]]:
-        """Fit the learner; return it, and a source of quantiles for rows that it did not see."""
+        """Fit the learner; return it and a function that gives out-of-sample quantiles of rows."""
         rng = generator(self.random_state)
         if self.learner is None or isinstance(self.learner, QuantileForest):
             forest = (
@@ -196,22 +192,22 @@ class Conditional(Recalibrator):
         return learner, lambda rows: honest[rows]
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
-        """Ask a learner, and check its answer."""
+        """Return the quantiles that a learner predicts, checked and sorted."""
         values = np.asarray(learner.predict_quantiles(features, self.levels_), dtype=np.float64)
         expected = (len(features), len(self.levels_))
         if values.shape != expected or not np.isfinite(values).all():
             raise ValueError(
                 f"predict_quantiles of {type(learner).__name__} returned shape {values.shape}, "
                 f"{np.count_nonzero(~np.isfinite(values))} values not finite; expected finite "
-                f"quantiles of shape {expected}, one row a forecast, one column a level."
+                f"quantiles of shape {expected}, one row per forecast, one column per level."
             )
-        # Sorted here: that learners let quantiles cross is no news to the user.
+        # Many learners let quantiles cross, so no warning is given.
         return np.sort(values, axis=1)
 
     def _conditional(self, dist: Distribution, scores: FloatArray) -> Quantiles:
         """Return the forecast whose score has these quantiles."""
         values = dist._unscore(scores)
-        # Equal scores can come apart by a rounding. In place: these are the largest arrays of all.
+        # Rounding can separate equal scores. The arrays are large, so they are sorted in place.
         values.sort(axis=1)
         return Quantiles(self.levels_, values)
 
@@ -228,7 +224,7 @@ class Conditional(Recalibrator):
         dist : Distribution of n rows
             Forecasts of the kind that the map was fitted on.
         groups : None
-            For `Grouped` only.
+            A group can be a column of X.
         X : (n, d) array-like
             Their features, with the columns of ``fit``.
 
@@ -250,7 +246,7 @@ class Conditional(Recalibrator):
         return self.outer_.transform(self._conditional(dist, scores))
 
     def merge(self, other: Self) -> Self:
-        """Raise: learners do not merge. Fit on the rows of both.
+        """Raise, because learners do not merge; fit on the rows of both.
 
         Examples
         --------
@@ -268,7 +264,7 @@ class Conditional(Recalibrator):
         _refuse("merge", "Fit one on the rows of both, or use Grouped, whose maps merge.")
 
     def compress(self, max_knots: int) -> Self:
-        """Raise: a learner has no knots. A smaller learner is a smaller state."""
+        """Raise, because a learner has no knots; use a smaller learner."""
         self._check_fitted()
         _refuse("compress", "Give it a smaller learner, such as QuantileForest(n_estimators=50).")
 
@@ -291,8 +287,8 @@ class Conditional(Recalibrator):
         _refuse("come from JSON", "Fit it again.")
 
 
-def _refuse(what: str, mend: str) -> NoReturn:
-    raise TypeError(f"a fitted Conditional does not {what}, because it holds a learner. {mend}")
+def _refuse(what: str, fix: str) -> NoReturn:
+    raise TypeError(f"a fitted Conditional does not {what}, because it holds a learner. {fix}")
 
 
 def _refuse_groups(groups: ArrayLike | None) -> None:
@@ -303,7 +299,7 @@ def _refuse_groups(groups: ArrayLike | None) -> None:
 
 
 def _features(X: ArrayLike | None, dist: Distribution) -> FloatArray:
-    """X beside what the forecast says: its centre and the logarithm of its spread."""
+    """Return X beside the centre of the forecast and the logarithm of its spread."""
     if X is None:
         raise ValueError(
             "X is missing; expected the features of each row, because Conditional learns the law "

@@ -15,12 +15,12 @@ class Isotonic(CommonMap):
     them. Tied scores are one knot with a jump; ``pdf`` is then the density of the continuous
     part, and the jump's mass has none.
 
-    Beyond the outermost scores R goes on with a tail, so that every quantile in (0, 1) is
-    finite. Its scale is the mean excess over a threshold with the root of n exceedances
-    (5 to 100). Location-scale forecasts and `Point` get an exponential tail, which is heavier
-    than normal and so errs on the wide side; for the rest the score is a normal score and the
-    tail is half-normal, so that the forecast's own tail goes on. With a single row both tails
-    start at that row's score x and have mean excess abs(x), or 1 if x is 0.
+    Beyond the outermost scores R continues with a tail, so that every quantile in (0, 1) is
+    finite. Its scale is the mean excess over a threshold with the root of n exceedances (5 to
+    100). Location-scale forecasts and `Point` get an exponential tail, which is heavier than
+    normal and so errs on the wide side. Other forecasts have normal scores and get a half-normal
+    tail, which continues the tail of the forecast. With a single row both tails start at the
+    score x of that row and have mean excess abs(x), or 1 if x is 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A forest that gives quantiles, and honest ones for the rows it was fitted on."""
+"""A forest that predicts quantiles, out-of-bag ones for the rows of its fit."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Features = NDArray[np.float32]
 Counts = NDArray[np.intp]
 
-# Numbers held at a time, which bounds memory whatever the number of rows.
+# Numbers held at a time, which bounds the memory.
 _BLOCK = 1 << 20
-# Rows drawn for one tree at most: more would make trees deeper, not quantiles better.
+# Largest number of rows drawn for one tree; more would make trees deeper, not quantiles better.
 _MOST_DRAWN = 20_000
 _ALL = slice(None)
 _LARGEST = float(np.finfo(np.float32).max)
@@ -37,17 +37,26 @@ _LARGEST = float(np.finfo(np.float32).max)
 class BaggedTrees:
     """Regression trees on bootstrap draws, with the draws kept.
 
-    scikit-learn's forests take sample weights in ways that differ between releases and keep
-    the draws to themselves. Here a row is drawn in proportion to its weight, so that one
-    without weight is never there, and which trees saw a row is known.
+    scikit-learn's forests use sample weights in ways that differ between releases and do not
+    expose the draws. Here a row is drawn in proportion to its weight, so that rows without weight
+    are never drawn, and the trees that saw a row are known.
 
-    Fewer trees, about a third, are out-of-bag for a row of the fit. A mean over all trees would
-    be less noisy than theirs, and what is calibrated on the one too wide for the other, so new
-    rows ask as many trees as a row of the fit does on average: ``asked``. Trees that draw but
-    few of many rows leave out most of them, and fewer trees do.
+    About a third of the trees are out-of-bag for a row of the fit. A mean over all trees is less
+    noisy than a mean over these, so intervals that are calibrated on out-of-bag predictions would
+    be too wide for new rows. New rows therefore use as many trees as are out-of-bag for a row of
+    the fit on average, ``n_used``. If trees draw few of many rows, fewer trees are grown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.recalibration import BaggedTrees
+    >>> X = np.linspace(0.0, 1.0, 200, dtype=np.float32)[:, None]
+    >>> trees = BaggedTrees(50, 5, 1.0, np.random.default_rng(0)).fit(X, 3.0 * X[:, 0], None)
+    >>> trees.predict(X[[100]]).round(1)
+    array([1.5])
     """
 
-    asked: int
+    n_used: int
     _n: int
 
     def __init__(
@@ -62,7 +71,7 @@ class BaggedTrees:
         self.max_features = max_features
         self.rng = rng
         self.trees: list[DecisionTreeRegressor] = []
-        # A bit a row and tree: numbers would be most of the memory of a forest on many rows.
+        # One bit per row and tree, because integers would dominate the memory of the forest.
         self._drawn: list[NDArray[np.uint8]] = []
 
     def fit(
@@ -72,14 +81,14 @@ class BaggedTrees:
         w: FloatArray | None,
         note: Callable[[Any, Counts], None] | None = None,
     ) -> Self:
-        """Grow the trees; `note` is told of each, and how often it drew each row."""
+        """Grow the trees; `note` is called with each tree and the number of draws of each row."""
         from sklearn.tree import DecisionTreeRegressor
 
         n = self._n = len(target)
-        # Numpy draws rows in another way where it is told their chances, even if all are equal.
+        # With probabilities numpy draws other rows, even if all probabilities are equal.
         chance = None if w is None or (w == w[0]).all() else w / w.sum()
         unseen, draws = 0.0, min(n, _MOST_DRAWN)
-        # As many out-of-bag as if each tree drew n rows, which leaves out exp(-1) of them.
+        # A row is out-of-bag as often as if each tree drew n rows and left out a share exp(-1).
         for _ in range(math.ceil(self.n_estimators * math.exp(draws / n - 1.0))):
             drawn = self.rng.choice(n, draws, p=chance)
             counts = np.bincount(drawn, minlength=n)
@@ -95,7 +104,7 @@ class BaggedTrees:
             unseen += float(np.average(counts == 0, weights=w))
             if note is not None:
                 note(tree, counts)
-        self.asked = max(round(unseen), 1)
+        self.n_used = max(round(unseen), 1)
         return self
 
     def saw(self, t: int, rows: slice = _ALL) -> NDArray[np.bool_]:
@@ -105,17 +114,17 @@ class BaggedTrees:
         return some[start % 8 :][: stop - start].astype(bool)
 
     def predict(self, X: Features) -> FloatArray:
-        """Mean over as many trees as a row of the fit has out-of-bag, (n,)."""
+        """Return the mean over as many trees as are out-of-bag for a row of the fit, (n,)."""
         total = np.zeros(len(X))
-        # Tree by tree, so that a row's sum does not depend on the rows beside it.
-        for tree in self.trees[: self.asked]:
+        # The sum goes tree by tree, so that it does not depend on the other rows.
+        for tree in self.trees[: self.n_used]:
             total += tree.tree_.predict(X).ravel()
-        return total / self.asked
+        return total / self.n_used
 
     def predict_out_of_bag(
         self, X: Features, rows: NDArray[np.intp]
     ) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Mean over the trees that did not see these rows of the fit, and how many those are."""
+        """Return the mean over the trees that did not see each row of the fit, and their number."""
         total = np.zeros(len(X))
         unseen = np.zeros(len(X), dtype=np.intp)
         for t, tree in enumerate(self.trees):
@@ -129,22 +138,22 @@ class BaggedTrees:
 class QuantileForest:
     """Quantiles given x, from the values that share a leaf with x.
 
-    Each leaf of each tree keeps a few equally spaced quantiles of the values in it; those of
-    all leaves that a row falls into, pooled, are a sample of the law given x, whose quantiles
-    are read off (Meinshausen, 2006, "Quantile Regression Forests", JMLR 7). For the rows of
-    the fit, `out_of_bag_quantiles` asks only trees that did not see the row, about a third of
-    them; new rows ask as many trees, so that the quantiles of both are equally good.
+    Each leaf of each tree keeps a few equally spaced quantiles of the values in it. The values of
+    all leaves that a row falls into are a sample of the law given x, whose quantiles are returned
+    (Meinshausen, 2006, "Quantile Regression Forests", JMLR 7). For the rows of the fit,
+    `out_of_bag_quantiles` uses only trees that did not see the row, about a third of them; new
+    rows use as many trees, so that the quantiles of both are equally good.
 
     Parameters
     ----------
     n_estimators : int, default 300
-        Trees.
+        Number of trees.
     min_samples_leaf : int, default 10
-        Rows in a leaf, at least.
+        Smallest number of rows in a leaf.
     max_features : float, default 1/3
         Share of the features that each split looks at.
     n_leaf_values : int, default 8
-        Quantiles kept in a leaf.
+        Number of quantiles kept per leaf.
     random_state : None, int or numpy.random.Generator
 
     Examples
@@ -196,7 +205,7 @@ class QuantileForest:
         Parameters
         ----------
         X : (n, d) array-like
-            Features; NaN is a value of its own.
+            Features; NaN is treated as a separate value.
         s : (n,) array-like
         sample_weight : (n,) array-like, optional
             Rows are drawn in proportion to it.
@@ -241,7 +250,7 @@ class QuantileForest:
     def _fill(
         self, tree: Any, counts: Counts, order: NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], FloatArray]:
-        """Row of each node in the table of leaf values, and that table."""
+        """Return the row of each node in the table of leaf values, and that table."""
         rows = np.repeat(order, counts[order])
         node = tree.tree_.apply(self._X[rows])
         by_leaf = np.argsort(node, kind="stable")
@@ -253,7 +262,7 @@ class QuantileForest:
         return row_of, self._s[rows][by_leaf][place]
 
     def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> FloatArray:
-        """Quantiles of new rows.
+        """Return quantiles of new rows.
 
         Parameters
         ----------
@@ -274,17 +283,17 @@ class QuantileForest:
         return self._read(features, increasing_levels(levels, "levels"))
 
     def out_of_bag_quantiles(self, levels: ArrayLike, rows: slice = _ALL) -> FloatArray:
-        """Quantiles of rows of the fit, each from the trees that did not see it.
+        """Return quantiles of rows of the fit, each from the trees that did not see it.
 
-        A row that every tree saw, which happens with a handful of rows or trees, gets the
-        quantiles of all rows.
+        A row that every tree saw, which happens with few rows or trees, gets the quantiles of
+        all rows.
 
         Parameters
         ----------
         levels : (m,) array-like
             Increasing, in (0, 1).
         rows : slice, default all
-            A run of them, for forests on more rows than there is memory for quantiles.
+            The rows, if there is no memory for the quantiles of all rows.
 
         Returns
         -------
@@ -299,9 +308,9 @@ class QuantileForest:
             raise NotFittedError("QuantileForest is not fitted: call fit(X, s) first.")
 
     def _read(self, X: Features, q: FloatArray, first: int | None = None) -> FloatArray:
-        """Quantiles of new rows, or of those of the fit from the `first` on, out-of-bag."""
-        asked = self._trees.asked if first is None else len(self._trees.trees)
-        trees, r = self._trees.trees[:asked], int(self.n_leaf_values)
+        """Return quantiles of new rows, or out-of-bag ones of the fitted rows from `first` on."""
+        n_used = self._trees.n_used if first is None else len(self._trees.trees)
+        trees, r = self._trees.trees[:n_used], int(self.n_leaf_values)
         out = np.empty((len(X), len(q)))
         for rows in _blocks(len(X), len(trees) * r):
             block = X[rows]
@@ -312,7 +321,7 @@ class QuantileForest:
                 values[:, t] = table[row_of[tree.tree_.apply(block)]]
                 if first is not None:
                     seen = self._trees.saw(t, slice(first + rows.start, first + rows.stop))
-                    # Infinities sort behind the values that count.
+                    # Infinities sort after the values that are used.
                     values[seen, t] = np.inf
                     size -= r * seen
             flat = values.reshape(len(block), -1)
@@ -324,7 +333,15 @@ class QuantileForest:
 
 
 def as_features(X: Any) -> FloatArray:
-    """Convert a table of numbers to float64, (n, d); NaN stands for what is missing."""
+    """Convert a table of numbers to float64, (n, d); NaN stands for missing values.
+
+    Examples
+    --------
+    >>> from trueline.recalibration import as_features
+    >>> as_features([[1, None], [2, 3]])
+    array([[ 1., nan],
+           [ 2.,  3.]])
+    """
     if hasattr(X, "toarray"):
         raise TypeError("X is sparse; expected a dense table. Convert it with X.toarray().")
     try:
@@ -334,16 +351,23 @@ def as_features(X: Any) -> FloatArray:
         a = a.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            "X holds what is no number; expected a table of numbers. Encode strings, categories "
-            "and dates first, or leave those columns out."
+            "X holds values that are not numbers; expected a table of numbers. Encode strings, "
+            "categories and dates first, or leave those columns out."
         ) from None
     if a.ndim != 2 or a.size == 0:
-        raise ValueError(f"X has shape {a.shape}; expected (n, d), one row a forecast.")
+        raise ValueError(f"X has shape {a.shape}; expected (n, d), one row per forecast.")
     return a
 
 
 def tree_features(X: Any) -> Features:
-    """Convert a table of numbers to what trees read."""
+    """Convert a table of numbers to the contiguous float32 array that trees read.
+
+    Examples
+    --------
+    >>> from trueline.recalibration import tree_features
+    >>> tree_features([[1e300, 0.5]])
+    array([[3.4028235e+38, 5.0000000e-01]], dtype=float32)
+    """
     return np.ascontiguousarray(np.clip(as_features(X), -_LARGEST, _LARGEST), dtype=np.float32)
 
 
@@ -354,7 +378,7 @@ def cross_fitted_quantiles(
     rng: np.random.Generator,
     folds: int = 5,
 ) -> FloatArray:
-    """Quantiles of n rows, each by a learner that was fitted without it.
+    """Return quantiles of n rows, each by a learner that was fitted without it.
 
     ``predict(train, test)`` fits on some rows and returns the quantiles of others.
     """
@@ -367,14 +391,14 @@ def cross_fitted_quantiles(
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of so many rows that `width` numbers a row fit a block."""
+    """Yield slices of rows such that `width` numbers per row fit a block."""
     step = max(_BLOCK // width, 1)
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
 
 def _sorted_quantiles(values: FloatArray, size: NDArray[np.intp], q: FloatArray) -> FloatArray:
-    """Quantiles of the first `size` values of each sorted row, linear between ranks."""
+    """Return quantiles of the first `size` values of each sorted row, linear between ranks."""
     last = np.maximum(size - 1, 0)[:, None]
     at = np.clip(size[:, None] * q - 0.5, 0.0, last)
     low = at.astype(np.intp)

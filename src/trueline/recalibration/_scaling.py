@@ -10,9 +10,9 @@ from trueline.recalibration._scores import Scores
 class Scaling(CommonMap):
     """Shift and scale of the scores: the score is taken as normal with its own mean and std.
 
-    Two parameters, by maximum likelihood; the variance scaling of Levi et al. (2022), with
-    the bias removed as well. It needs the fewest rows of all and cannot mend a wrong shape:
-    a location-scale forecast comes out normal whatever it was.
+    It has two parameters, fitted by maximum likelihood: the variance scaling of Levi et al.
+    (2022), with the bias removed as well. It needs the fewest rows and cannot fix a wrong shape:
+    a recalibrated location-scale forecast is normal.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The state of a map: the scores that it was fitted on, sorted."""
+"""The sorted scores that a map was fitted on."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ KINDS = {
     "residual": "Point",
     "normal score": "Samples, Quantiles, Mixture and others",
 }
-# Exceedances from which a tail is estimated: the root of the sample size, within these.
+# A tail is estimated from the square root of the number of rows, within these bounds.
 _FEWEST_EXCEEDANCES = 5
 _MOST_EXCEEDANCES = 100
 _BLOCK = 1 << 16
-#: Bits of mantissa that rounded scores keep.
+#: Number of bits of mantissa that rounded scores keep.
 ROUNDING_BITS = 16
 _DROPPED = 52 - ROUNDING_BITS
 
@@ -50,7 +50,7 @@ class Scores(ABC):
     rounded: bool
 
     def __repr__(self) -> str:
-        """Return what is known of it in a line; the scores themselves are in ``values``."""
+        """Return a summary in one line; the scores themselves are in ``values``."""
         rounded = ", rounded" if self.rounded else ""
         off = f", error {self.error:.2g}" if self.error else ""
         rows = f"{len(self.values)} values of {self.total:.15g} rows"
@@ -68,17 +68,17 @@ class Scores(ABC):
 
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
-        """Weight reached on the way to each value, and at it; linear in between.
+        """Return the cumulative weight just below and at each value; it is linear in between.
 
-        Of a tie of w rows one is spread over the way from the value below, as any row's
-        is, and w - 1 are a jump. The same array comes twice where there is no jump.
+        In a tie of w rows the weight of one row is spread over the interval from the value below,
+        as for any row, and w - 1 are a jump. Without jumps the same array is returned twice.
         """
 
     def slack(self) -> FloatArray | float:
-        """What a value that stands for less than one row leaves of a row, halved.
+        """Return half of what a value with a weight below 1 lacks of one row.
 
-        Positions shifted by it lie in the middle of the row that they are part of, so that
-        they read the same from above and from below. Whole rows leave nothing.
+        Positions shifted by it lie in the middle of the row that they are part of, so that they
+        are the same from above and from below. It is 0 for whole rows.
         """
         return 0.0
 
@@ -88,19 +88,19 @@ class Scores(ABC):
 
     @abstractmethod
     def points(self) -> tuple[FloatArray, FloatArray]:
-        """Points and their weights, for what needs a sample rather than a CDF."""
+        """Return the scores as a weighted sample: points and their weights."""
 
     def mean_and_std(self) -> tuple[float, float]:
-        """Weighted mean and standard deviation, the latter never zero."""
+        """Return the weighted mean and standard deviation; the latter is never zero."""
         x, w = self.points()
-        # From the middle score: with all scores tied the rest is exactly zero.
+        # Relative to the middle score, so that tied scores have a deviation of exactly zero.
         centre = x[len(x) // 2]
         offset = float(np.average(x - centre, weights=w))
         std = float(np.sqrt(np.average((x - centre - offset) ** 2, weights=w)))
         return float(centre) + offset, std if std > 0 else _fallback_scale(x[0], self.kind)
 
     def mean_excesses(self) -> tuple[float, float]:
-        """Mean excess below a low and above a high threshold: the scales of the tails."""
+        """Return the scales of the tails: mean excesses below a low and above a high threshold."""
         x, w = self.points()
         return _mean_excess(-x[::-1], w[::-1], self.kind), _mean_excess(x, w, self.kind)
 
@@ -123,7 +123,7 @@ class Scores(ABC):
             )
 
     def compress(self, max_knots: int) -> Scores:
-        """Keep at most `max_knots` values, evenly spaced in rank, and say what it cost."""
+        """Keep at most `max_knots` values, evenly spaced in rank; ``error`` is the change."""
         if len(self.values) <= max_knots:
             return self
         lower, upper = self.cumulative()
@@ -133,7 +133,7 @@ class Scores(ABC):
             self.kind, self.values[keep], lower[keep], upper[keep], 0.0, rounded=self.rounded
         )
         worst = 0.0
-        for start in range(0, len(self.values), _BLOCK):  # so that states of many rows fit memory
+        for start in range(0, len(self.values), _BLOCK):  # in blocks, to save memory
             rows = slice(start, start + _BLOCK)
             low, high = kept.at(self.values[rows])
             off = max(np.abs(low - lower[rows]).max(), np.abs(high - upper[rows]).max())
@@ -142,7 +142,7 @@ class Scores(ABC):
         return kept
 
     def at(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Cumulative weight just below and at any x; none below the first value."""
+        """Return the cumulative weight just below and at any x; it is 0 below the first value."""
         lower, upper = self.cumulative()
         j = np.searchsorted(self.values, x, side="right") - 1
         start = np.clip(j, 0, len(self.values) - 1)
@@ -158,7 +158,7 @@ class Scores(ABC):
 
 
 class Exact(Scores):
-    """Every score, ties collapsed; ``weights`` is None where each stands for one row."""
+    """All scores, ties collapsed; ``weights`` is None if each value stands for one row."""
 
     def __init__(
         self, kind: str, values: FloatArray, weights: FloatArray | None, *, rounded: bool = False
@@ -178,7 +178,7 @@ class Exact(Scores):
     def total(self) -> float:
         if self.weights is None:
             return float(len(self.values))
-        # Added up as in `cumulative`, whose last entry must not be a rounding error above it.
+        # The same sum as in `cumulative`, so that both round in the same way.
         return float(np.cumsum(self.weights)[-1])
 
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
@@ -188,7 +188,7 @@ class Exact(Scores):
         upper = np.cumsum(self.weights)
         if self.weights.max() <= 1.0:
             return upper, upper
-        # Upwards from the value below: downwards, a large weight would swallow the one row.
+        # Added to the value below, because a large weight minus one row would lose the row.
         lower = np.minimum(self.weights, 1.0)
         lower[1:] += upper[:-1]
         return lower, upper
@@ -204,7 +204,7 @@ class Exact(Scores):
 
 
 class Compressed(Scores):
-    """Some of the scores, with the cumulative weight that was reached there."""
+    """Some of the scores, with their cumulative weights."""
 
     def __init__(
         self,
@@ -241,8 +241,8 @@ class Compressed(Scores):
         return self.lower, self.upper
 
     def points(self) -> tuple[FloatArray, FloatArray]:
-        # What is spread between two values stands in their middle; jumps, and what lies
-        # below the first value, stand at the value.
+        # Weight that is spread between two values is put in their middle; jumps, and the weight
+        # below the first value, are put at the value.
         x = np.empty(2 * len(self.values) - 1)
         w = np.empty_like(x)
         x[::2], w[::2] = self.values, self.upper - self.lower
@@ -253,7 +253,7 @@ class Compressed(Scores):
 
 
 def combine(first: Scores, second: Scores) -> Scores:
-    """Scores of both halves together."""
+    """Return the scores of both parts together."""
     if isinstance(first, Exact) and isinstance(second, Exact):
         return _combine_exact([first, second])
     rounded = first.rounded or second.rounded
@@ -262,14 +262,13 @@ def combine(first: Scores, second: Scores) -> Scores:
     x = np.union1d(first.values, second.values)
     lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
     total = first.total + second.total
-    # At a value of one half the other is read between its values, where it errs by up to
-    # one row more.
+    # Between its values each part has an error of up to one row more.
     error = (first.error * first.total + second.error * second.total + 1.0) / total
     return Compressed(first.kind, x, lower, upper, min(error, 1.0), rounded=rounded)
 
 
 def combine_all(parts: Sequence[Scores]) -> Scores:
-    """Scores of all parts together."""
+    """Return the scores of all parts together."""
     exact = [part for part in parts if isinstance(part, Exact)]
     rest = [part for part in parts if not isinstance(part, Exact)]
     return reduce(combine, [*rest, *([_combine_exact(exact)] if exact else [])])
@@ -289,9 +288,9 @@ def _combine_exact(parts: Sequence[Exact]) -> Exact:
 
 
 def round_scores(s: FloatArray) -> FloatArray:
-    """Round to 16 bits of mantissa, to the nearest; by a share of at most 2^-17.
+    """Round to 16 bits of mantissa, to the nearest, by a share of at most 2^-17.
 
-    The order stays, and so do zero and the signs. What would round to infinity stays as it is.
+    Order, zero and signs are preserved. Numbers that would round to infinity are not rounded.
 
     Examples
     --------
@@ -301,7 +300,7 @@ def round_scores(s: FloatArray) -> FloatArray:
     array([ 0.10000038,  1.        , -1.        ])
     """
     bits = s.view(np.int64)
-    # The bits of a magnitude rise with it, so a carry goes on to the exponent as it should.
+    # The bits rise with the magnitude, so a carry into the exponent is correct.
     rounded = (bits + (1 << (_DROPPED - 1))) & -(1 << _DROPPED)
     out: FloatArray = rounded.view(np.float64)
     return np.where(np.isfinite(out), out, s)
@@ -320,10 +319,10 @@ def collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArra
 
 
 def _mean_excess(x: FloatArray, w: FloatArray, kind: str) -> float:
-    """Mean excess of sorted x over a high threshold."""
+    """Return the mean excess of sorted x over a high threshold."""
     total = float(w.sum())
     count = np.floor(np.clip(np.sqrt(total), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
-    # Look at no more of the top than it takes to find that many rows.
+    # Only the top values that hold this number of rows are needed.
     look = int(count) + 1
     while look < len(x) and w[-look:].sum() <= count:
         look *= 2
@@ -334,13 +333,13 @@ def _mean_excess(x: FloatArray, w: FloatArray, kind: str) -> float:
         excess = float(w[len(x) - i :] @ (above - threshold)) / count
         if excess > 0:
             return excess
-    # Few rows, or ties at the top: the mean excess over the smallest value, which is wider.
+    # With few rows, or ties at the top, use the mean excess over the smallest value.
     excess = float(w @ (x - x[0])) / (total - 1.0 if total > 1.0 else total)
     return excess if excess > 0 else _fallback_scale(x[0], kind)
 
 
 def _fallback_scale(x: float, kind: str) -> float:
-    """Scale of scores that are all the same: their distance from the forecast, or one."""
-    # What a rounding error leaves of zero is no distance; residuals may be in any unit.
+    """Return a scale for equal scores: their distance from the forecast, or one."""
+    # A rounding error is not a distance, but residuals may be in any unit.
     least = 0.0 if kind == "residual" else 1e-12
     return float(abs(x)) if abs(x) > least else 1.0

@@ -55,14 +55,14 @@ class Smooth(CommonMap):
 
     def _law_of(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
-        # Each from its own end, so that neither tail rounds to a probability of 1.
+        # Ranks are counted from both ends, so that no tail rounds to a probability of 1.
         low, high = mid_ranks(w), mid_ranks(w[::-1])[::-1]
         u = np.where(low < high, ndtri(low), -ndtri(high))
         groups = self.n_knots or int(np.clip(round(2.0 * scores.total ** (1 / 3)), 3, 50))
         edge = -ndtri(min(0.25, _TAIL_ROWS / scores.total))
         inner = np.linspace(-edge, edge, groups - 1) if groups > 2 else np.zeros(1)
         group = np.searchsorted(inner, u)
-        # Groups without a row fall away, and those that rounding cannot tell apart are one.
+        # Groups without rows are dropped, and groups that rounding cannot separate are joined.
         _, group = np.unique(group, return_inverse=True)
         average = np.bincount(group, w * x) / np.bincount(group, w)
         apart = np.diff(average) > _RESOLUTION * np.abs(average).max()
@@ -74,6 +74,6 @@ class Smooth(CommonMap):
 
 
 def mid_ranks(w: FloatArray) -> FloatArray:
-    """Share of the weight below each point, with half of its own."""
+    """Return the share of the weight below each point plus half of its own."""
     upper = np.cumsum(w)
     return (upper - 0.5 * w) / upper[-1]
