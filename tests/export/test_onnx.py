@@ -420,7 +420,7 @@ def test_maps_that_cannot_leave_python():
     with pytest.raises(ValueError, match="whole forecast") as kind:
         to_onnx(R)
     assert str(kind.value) == (
-        "this Isotonic was fitted on 'normal score' scores, which need a whole forecast a row; "
+        "this Isotonic was fitted on 'normal score' scores, which need a whole forecast per row; "
         "to_onnx takes maps of location-scale forecasts and of Point. Fit it on Normal(mean, std)."
     )
     with pytest.raises(tl._validation.NotFittedError):

@@ -343,7 +343,7 @@ def test_maps_that_cannot_leave_python():
     with pytest.raises(ValueError, match="whole forecast") as kind:
         to_sql(R, level=0.5)
     assert str(kind.value) == (
-        "this Isotonic was fitted on 'normal score' scores, which need a whole forecast a row; "
+        "this Isotonic was fitted on 'normal score' scores, which need a whole forecast per row; "
         "to_sql takes maps of location-scale forecasts and of Point. Fit it on Normal(mean, std)."
     )
     R = tl.Grouped().fit(y, tl.Normal(mean, std), groups=["a\0b"] * 50)

@@ -1,4 +1,4 @@
-"""A fitted map as what runs elsewhere needs: one law, or one a group."""
+"""The laws of a fitted map: one, or one per group."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Deployed:
     Attributes
     ----------
     kind : str
-        "standardised" or "residual": whether the forecasts have a scale.
+        "standardised" if the forecasts have a scale, otherwise "residual".
     laws : list of ScoreLaw
-        One a group and, last, the pooled one; or the only one.
+        One law per group and, last, the pooled law.
     groups : list or None
         Names of the groups.
     """
@@ -37,7 +37,7 @@ class Deployed:
         return self.kind == "standardised"
 
     def quantiles(self, levels: FloatArray) -> FloatArray:
-        """Quantiles of the score, (laws, levels), with the warnings that forecasts would give."""
+        """Return quantiles of the score, (laws, levels), with the warnings of a forecast."""
         zero, one = np.zeros(1), np.ones(1)
         rows = [
             RecalibratedLocationScale(zero, one, law, self.kind).ppf(levels)[0] for law in self.laws
@@ -45,13 +45,13 @@ class Deployed:
         return np.stack(rows)
 
     def thinned(self, max_knots: int) -> tuple[list[ScoreLaw], float]:
-        """Laws of at most so many knots, and the largest change of a CDF that this made."""
+        """Return laws of at most this number of knots, and the largest change of a CDF."""
         laws, errors = zip(*(_thinned(law, max_knots) for law in self.laws), strict=True)
         return list(laws), max(errors)
 
 
 def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
-    """Check that a map can leave Python, and take its laws."""
+    """Return the laws of a map; raise if it cannot be exported."""
     if not isinstance(recalibrator, Recalibrator):
         raise TypeError(
             f"recalibrator is a {type(recalibrator).__name__}; expected a fitted recalibrator "
@@ -68,7 +68,7 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
     kind = recalibrator.score_kind_
     if kind not in ("standardised", "residual"):
         raise ValueError(
-            f"this {name} was fitted on '{kind}' scores, which need a whole forecast a row; "
+            f"this {name} was fitted on '{kind}' scores, which need a whole forecast per row; "
             f"{caller} takes maps of location-scale forecasts and of Point. Fit it on "
             f"Normal(mean, std)."
         )
@@ -81,7 +81,7 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
 
 
 def _thinned(law: ScoreLaw, max_knots: int) -> tuple[ScoreLaw, float]:
-    """Keep knots evenly spaced in rank, and both tails; R stays as it is at every knot kept."""
+    """Keep knots that are evenly spaced in rank, and both tails; R does not change at them."""
     if not isinstance(law, PiecewiseLaw) or law.knots.size <= max_knots:
         return law, 0.0
     wanted = np.linspace(law.right[0], law.right[-1], max_knots)
@@ -89,7 +89,7 @@ def _thinned(law: ScoreLaw, max_knots: int) -> tuple[ScoreLaw, float]:
     right = law.right[keep]
     left = right if law.left is law.right else law.left[keep]
     coarse = PiecewiseLaw(law.knots[keep], left, right, law.tails)
-    # Both are linear between the knots of the finer one: they differ most at one of these.
+    # Both are linear between the knots of the finer law, so they differ most at one of these.
     off = np.abs(coarse.cdf(law.knots) - law.right).max()
     off_left = np.abs(coarse.cdf_left(law.knots) - law.left).max()
     return coarse, float(max(off, off_left))

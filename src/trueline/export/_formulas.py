@@ -1,7 +1,7 @@
-"""The CDF of a law as a formula of plain arithmetic, whatever language carries it out.
+"""The CDF of a law as a formula of plain arithmetic, for ONNX and SQL.
 
-ONNX and SQL have no laws, and not all have an error function; all have the four operations, exp,
-log and a choice between two values. Each formula stands here once, for both.
+Both have the four operations, exp, log and a choice between two values, but not always an error
+function.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _K = 3.75
 
 
 class Term(ABC):
-    """A number a row, in the making."""
+    """An expression with one number per row."""
 
     @abstractmethod
     def call(self, operation: Operation, *others: Self | float) -> Self:
@@ -36,8 +36,7 @@ class Term(ABC):
     def __add__(self, other: Self | float) -> Self:
         return self.call("add", other)
 
-    def __radd__(self, other: float) -> Self:
-        return self.call("add", other)
+    __radd__ = __add__
 
     def __sub__(self, other: Self | float) -> Self:
         return self.call("sub", other)
@@ -48,8 +47,7 @@ class Term(ABC):
     def __mul__(self, other: Self | float) -> Self:
         return self.call("mul", other)
 
-    def __rmul__(self, other: float) -> Self:
-        return self.call("mul", other)
+    __rmul__ = __mul__
 
     def __truediv__(self, other: Self | float) -> Self:
         return self.call("div", other)
@@ -70,7 +68,7 @@ class Term(ABC):
         return self.call("log")
 
     def where(self, yes: Self | float, no: Self | float) -> Self:
-        """Choose by this condition; a number that is missing or NaN gives `no`."""
+        """Choose by this condition; missing numbers and NaN give `no`."""
         return self.call("where", yes, no)
 
 
@@ -78,21 +76,21 @@ T = TypeVar("T", bound=Term)
 
 
 class Language(ABC, Generic[T]):
-    """What the formulas need beyond arithmetic.
+    """Operations of formulas beyond arithmetic.
 
-    Formulas are written for several laws of one kind at a time, of which each row has one.
+    A formula is written for several laws of one kind at a time; each row uses one of them.
     """
 
-    #: Degree of the polynomial of the normal law that matches the precision.
+    #: Degree of the polynomial for the normal law, which sets its precision.
     degree: int
 
     @abstractmethod
     def stored(self, a: FloatArray) -> FloatArray:
-        """Round as the language will."""
+        """Round numbers as the language does."""
 
     @abstractmethod
     def each(self, values: Sequence[float], *, divisor: bool = False) -> T:
-        """The one of these numbers, one a law, that belongs to the row.
+        """Return the number of the row's law, from one number per law.
 
         A divisor must not round to 0.
         """
@@ -105,27 +103,27 @@ class Language(ABC, Generic[T]):
         columns: Sequence[Sequence[FloatArray]],
         then: Callable[..., T],
     ) -> T:
-        """Go on with the entries of the columns at the last knot at or below z.
+        """Call `then` with the entries of the columns at the last knot at or below z.
 
-        Below all knots they are those of the first. There is an array a law.
+        Below all knots the entries are those of the first. There is one array per law.
         """
 
     @abstractmethod
     def polynomial(self, coefficients: FloatArray, w: T) -> T:
-        """Horner's scheme, highest power first."""
+        """Return a polynomial by Horner's scheme; the highest power comes first."""
 
     @abstractmethod
     def bind(self, value: T, then: Callable[[T], T]) -> T:
-        """Compute a value once and go on with it."""
+        """Compute a value once and call `then` with it."""
 
 
 def has_formula(law: ScoreLaw) -> bool:
-    """Whether `cdf` knows this kind of law."""
+    """Return whether `cdf` has a formula for this kind of law."""
     return type(law) in _FORMULAS
 
 
 def cdf(language: Language[T], laws: Sequence[ScoreLaw], z: T) -> T:
-    """R(z) for laws of one kind."""
+    """Return R(z) for laws of one kind."""
     formula: Callable[[Language[T], Any, T], T] = _FORMULAS[type(laws[0])]
     return formula(language, laws, z)
 
@@ -150,7 +148,7 @@ def _piecewise(p: Language[T], laws: Sequence[PiecewiseLaw], z: T) -> T:
 
 def _spline(p: Language[T], laws: Sequence[SplineLaw], z: T) -> T:
     knots = [p.stored(law.knots) for law in laws]
-    # In units of each piece's width, so that no coefficient is out of proportion.
+    # The unit is the width of the piece, so that no coefficient is very large or small.
     powers = [
         [_padded(law._spline.c[k] * np.diff(law.knots) ** (3 - k)) for law in laws]
         for k in range(4)
@@ -208,7 +206,7 @@ def _standard(p: Language[T], laws: Sequence[NormalLaw | BetaLaw], z: T) -> T:
 
 
 def _phi(p: Language[T], t: T) -> T:
-    """The normal CDF, from the tail on the side of t, which keeps its digits."""
+    """Return the normal CDF from the tail on the side of t, which keeps its digits."""
 
     def given(t: T) -> T:
         x: T = t.call("abs") * math.sqrt(0.5)
@@ -219,22 +217,22 @@ def _phi(p: Language[T], t: T) -> T:
 
 
 def _mills(p: Language[T], x: T) -> T:
-    """exp(x^2) erfc(x) / 2 for x >= 0."""
+    """Return exp(x^2) erfc(x) / 2 for x >= 0."""
     return _scaled_erfcx(p, x) / (2.0 + 4.0 * x)
 
 
 def _log_mills(p: Language[T], x: T) -> T:
-    # The log of a quotient: at infinity the quotient is 0, of which some languages take no log.
+    # A difference of logs: at infinity the quotient is 0, for which some languages have no log.
     return _scaled_erfcx(p, x).log() - (2.0 + 4.0 * x).log()
 
 
 def _scaled_erfcx(p: Language[T], x: T) -> T:
-    # 1 - 2 K / (x + K) rather than (x - K) / (x + K), which is no number at infinity.
+    # 1 - 2 K / (x + K) rather than (x - K) / (x + K), which is NaN at infinity.
     return p.polynomial(normal_tail(p.degree), 1.0 - 2.0 * _K / (x + _K))
 
 
 def normal_tail(degree: int) -> FloatArray:
-    """Coefficients of (1 + 2 x) exp(x^2) erfc(x) in (x - K) / (x + K), highest power first."""
+    """Return coefficients of (1 + 2 x) exp(x^2) erfc(x) in (x - K) / (x + K), highest first."""
     w = chebyshev.chebpts1(degree + 1)
     x = _K * (1.0 + w) / (1.0 - w)
     series = chebyshev.chebfit(w, (1.0 + 2.0 * x) * erfcx(x), degree)
@@ -242,10 +240,10 @@ def normal_tail(degree: int) -> FloatArray:
 
 
 def _widths(knots: Sequence[FloatArray]) -> list[FloatArray]:
-    """Width of each piece; one that has none after rounding is never looked up."""
+    """Return the width of each piece; pieces that rounding made empty are never looked up."""
     return [_padded(np.where(w > 0, w, 1.0)) for w in map(np.diff, knots)]
 
 
 def _padded(a: FloatArray) -> FloatArray:
-    """With an entry for the last knot, above which a tail takes over."""
+    """Add an entry for the last knot, above which is the tail."""
     return np.append(a, 1.0)

@@ -25,7 +25,7 @@ from trueline.recalibration import Recalibrator
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-# Old enough for every runtime of the last years: onnxruntime reads these since 1.12.
+# onnxruntime reads these versions since 1.12.
 _OPSET = 17
 _IR_VERSION = 8
 _PREFIX = "trueline/"
@@ -55,23 +55,22 @@ def to_onnx(
 ) -> ModelProto:
     """Make an ONNX model that recalibrates forecasts as a fitted map does.
 
-    Its inputs, each of shape (n,), are ``loc``; ``scale``, unless the map is one of Point
-    forecasts; ``y`` if the CDF is asked for; and ``group`` (int64) for a Grouped map: the
-    position of the group in ``recalibrator.groups_``, any other number for the pooled map. Its
-    outputs are ``quantiles`` (n, m), a column a level, and ``cdf`` (n,). It holds standard
-    operators only (opset 17), so every runtime runs it; ``onnx.compose.merge_models`` joins it to
-    the network that makes the forecasts.
+    Its inputs, each of shape (n,), are ``loc``; ``scale``, unless the map is for Point forecasts;
+    ``y`` for the CDF; and ``group`` (int64) for a Grouped map: the position of the group in
+    ``recalibrator.groups_``, any other number for the pooled map. Its outputs are ``quantiles``
+    (n, m), one column per level, and ``cdf`` (n,). It uses only standard operators (opset 17), so
+    every runtime runs it; ``onnx.compose.merge_models`` joins it to the network that makes the
+    forecasts.
 
-    Quantiles are ``loc + scale * constant``, the constants those of the whole map. The CDF
-    searches the knots by bisection, in the logarithm of their number a row, and goes on beyond
-    them with the tails of the map.
+    Quantiles are ``loc + scale * constant``, with the constants of the whole map. The CDF searches
+    the knots by bisection, and continues beyond them with the tails of the map.
 
     In float32 a quantile is within 6e-8 times (abs(loc) + 3 abs(quantile - loc)) of ours. The
-    score (y - loc) / scale is off by up to 5e-7 of itself, and the CDF by what the map rises over
-    that, plus 2e-6: much only where scores crowd closer than they can be told apart. In the lower
-    tail the CDF keeps its digits (2e-5 of itself at 1e-9, beside the rounding of the score) down
-    to 1e-38; in the upper tail it is 1 from 1 - 3e-8 on. ``dtype="float64"`` gives our numbers to
-    about 1e-14.
+    score (y - loc) / scale is off by up to 5e-7 of itself, and the CDF by the rise of the map over
+    that distance, plus 2e-6; this is large only where float32 cannot tell scores apart. In the
+    lower tail the CDF keeps its digits (2e-5 of itself at 1e-9, besides the rounding of the score)
+    down to 1e-38; in the upper tail it is 1 from 1 - 3e-8 on. ``dtype="float64"`` gives our numbers
+    to about 1e-14.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def to_onnx(
         Isotonic, Smooth, BetaCalibration, Scaling or Auto, Grouped of these, or Online, fitted
         on location-scale forecasts (Normal, StudentT, Laplace, Logistic) or on Point.
     path : path, optional
-        File to write. It appears whole or not at all.
+        File to write, whole or not at all.
     levels : (m,) array-like or None, default (0.05, 0.5, 0.95)
         Levels of the quantiles, in (0, 1); None for none.
     cdf : bool, default False
@@ -87,14 +86,14 @@ def to_onnx(
     dtype : {"float32", "float64"}
         Type of inputs and outputs.
     max_knots : int, default 10,000
-        Most knots of an Isotonic map that the CDF is made from, evenly spaced in rank. What that
-        changes of the CDF, at most, stands in the model's ``cdf_error``.
+        Most knots of an Isotonic map in the CDF, evenly spaced in rank. The model's ``cdf_error``
+        is the largest change of the CDF.
 
     Returns
     -------
     onnx.ModelProto
         ``metadata_props`` holds the map's name, the levels, the groups and ``cdf_error``, as
-        JSON. Where the scale is not above 0, or an input is NaN, outputs are NaN.
+        JSON. If the scale is not above 0, or an input is NaN, outputs are NaN.
 
     Warns
     -----
@@ -145,7 +144,7 @@ def to_onnx(
 
 
 def _onnx() -> ModuleType:
-    """Import onnx, or say how to get it."""
+    """Import onnx, or say how to install it."""
     try:
         import onnx
     except ImportError as error:
@@ -173,7 +172,7 @@ class _Node(Term):
 
 
 class _Graph:
-    """A model in the making."""
+    """A model that is being built."""
 
     def __init__(self, onnx: ModuleType, dtype: np.dtype[Any], found: Deployed) -> None:
         self._onnx = onnx
@@ -188,7 +187,7 @@ class _Graph:
         self._group = None if found.groups is None else self._known(len(found.groups))
 
     def _known(self, groups: int) -> _Node:
-        """Position of each row's law, that of the pooled one, the last, for unknown groups."""
+        """Return the position of each row's law; unknown groups get the pooled law, the last."""
         group = self._input("group", np.dtype(np.int64))
         pooled, zero = (self.constant(np.array(k, np.int64)) for k in (groups, 0))
         inside = self.node("And", self.node("LessOrEqual", zero, group), group < pooled)
@@ -214,7 +213,7 @@ class _Graph:
         return _Node(self, name)
 
     def constant(self, a: NDArray[Any]) -> _Node:
-        """Add an array, once."""
+        """Add an array, unless it is there already."""
         key = a.dtype.str, a.shape, a.tobytes()
         if key not in self._constants:
             name = f"{_PREFIX}c{len(self._constants)}"
@@ -230,7 +229,7 @@ class _Graph:
         return self.numbers(np.array(value))
 
     def _guarded(self, value: _Node, scale: _Node | None) -> _Node:
-        """NaN where the scale is none; Python raises there."""
+        """Return NaN if the scale is not above 0, where Python raises."""
         nan = self.constant(np.array(np.nan, self.dtype))
         return value if scale is None else (self.number(0.0) < scale).where(value, nan)
 
@@ -257,12 +256,12 @@ class _Graph:
         self._output("cdf", self._guarded(value, self._scale), ["n"])
 
     def _cdf_by_kind(self, laws: list[ScoreLaw], z: _Node, group: _Node) -> _Node:
-        """One formula for each kind of law, all on all rows; each row takes that of its law."""
+        """Compute one formula per kind of law on all rows; each row takes that of its law."""
         value = self.number(0.0)
         for kind in dict.fromkeys(type(law) for law in laws):
             here = np.array([type(law) is kind for law in laws])
             members = [law for law in laws if type(law) is kind]
-            # Rows of another kind read the first law, to no effect.
+            # Rows of another kind read the first law, and their result is dropped.
             place = np.where(here, np.cumsum(here) - 1, 0)
             slot = self.node("Gather", self.constant(place), group)
             own = cdf_formula(_Onnx(self, slot), members, z)
@@ -270,7 +269,7 @@ class _Graph:
         return value
 
     def model(self, notes: dict[str, object]) -> ModelProto:
-        """Return the model, checked."""
+        """Return the checked model."""
         helper = self._onnx.helper
         constants = [tensor for _, tensor in self._constants.values()]
         graph = helper.make_graph(
@@ -290,7 +289,7 @@ class _Graph:
 
 
 class _Onnx(Language[_Node]):
-    """Tables, of which each row reads the entry of its law."""
+    """ONNX: each row reads the entry of its law from tables."""
 
     def __init__(self, graph: _Graph, slot: _Node | None) -> None:
         self._graph = graph
@@ -313,7 +312,7 @@ class _Onnx(Language[_Node]):
         columns: Sequence[Sequence[FloatArray]],
         then: Callable[..., _Node],
     ) -> _Node:
-        # The knots of all laws in one array; those of a law begin at `start`.
+        # One array holds the knots of all laws; those of a law begin at `start`.
         graph = self._graph
         sizes = np.array([k.size for k in knots])
         start = self._of_row(graph.constant(np.cumsum(sizes) - sizes))
@@ -337,7 +336,7 @@ class _Onnx(Language[_Node]):
         return then(value)
 
     def _of_row(self, a: _Node) -> _Node:
-        """The entry of each row's law."""
+        """Return the entry of each row's law."""
         slot = self._graph.constant(np.array(0)) if self._slot is None else self._slot
         return self._graph.node("Gather", a, slot)
 
@@ -352,8 +351,8 @@ def stored(a: FloatArray, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _raise_out_of_range(value: float, dtype: np.dtype[Any]) -> NoReturn:
-    mend = "Use dtype='float64' or change" if dtype == np.float32 else "Change"
+    fix = "Use dtype='float64' or change" if dtype == np.float32 else "Change"
     raise ValueError(
         f"the map holds {value:g}, which is out of the range of {dtype}. "
-        f"{mend} the unit of the forecasts."
+        f"{fix} the unit of the forecasts."
     )

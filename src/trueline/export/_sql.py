@@ -45,13 +45,12 @@ def to_sql(
     """Write a fitted map as one SQL expression over the columns of a table of forecasts.
 
     With `level`, the expression is that quantile of the recalibrated forecast: ``loc + scale *
-    constant``. A 90% interval is two of them, at levels 0.05 and 0.95. With `y`, it is the
-    recalibrated CDF at y. Numbers are written so that they read back exactly, names are quoted,
-    and nothing is left to define in the database.
+    constant``. A 90% interval takes two of them, at levels 0.05 and 0.95. With `y`, it is the
+    recalibrated CDF at y. Numbers read back exactly, names are quoted, and the database needs no
+    further definitions.
 
-    The CDF searches the knots by bisection, so that a row costs the logarithm of their number,
-    and goes on beyond them with the tails of the map. The normal CDF, which SQL lacks, is a
-    polynomial that is exact to 1e-14.
+    The CDF searches the knots by bisection, and continues beyond them with the tails of the map.
+    The normal CDF, which SQL lacks, is a polynomial that is exact to 1e-14.
 
     Parameters
     ----------
@@ -65,14 +64,14 @@ def to_sql(
     loc : str or tuple of str, default "mean"
         Column with the location. A tuple is a qualified name: ``("forecasts", "mean")``.
     scale : str or tuple of str, default "std"
-        Column with the scale; a map of Point forecasts has none and leaves it out.
+        Column with the scale; ignored for a map of Point forecasts.
     group : str or tuple of str, default "group"
-        Column with the group, for Grouped only. Each row takes one comparison a group. A group
+        Column with the group, for Grouped only. Each row takes one comparison per group. A group
         that was not there at ``fit`` gets the pooled map.
     max_knots : int, default 1000
-        Most knots of an Isotonic map, or of that of a group, that a CDF is written with, evenly
-        spaced in rank; what that changes stands in a comment at the front of the expression, which
-        is 130 kB long for 1000 knots. Quantiles are always those of the whole map.
+        Most knots of an Isotonic map, per group, in a CDF, evenly spaced in rank. A comment at the
+        front of the expression, which is 130 kB long for 1000 knots, gives the largest change.
+        Quantiles are always those of the whole map.
     dialect : {"duckdb"}
         DuckDB 1.3 or later.
 
@@ -130,7 +129,7 @@ def to_sql(
 
 
 class _Sql(Term):
-    """An expression that can stand anywhere."""
+    """An expression with its brackets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -141,7 +140,7 @@ class _Sql(Term):
 
 
 class _DuckDB(Language[_Sql]):
-    """Lists and lambdas, in which a value is computed once."""
+    """DuckDB: lists, and lambdas that bind a value."""
 
     degree = 20
 
@@ -155,7 +154,7 @@ class _DuckDB(Language[_Sql]):
         self._count = 0
 
     def _variable(self, letter: str) -> str:
-        """Return a name that is not taken, nor was returned before."""
+        """Return a new name that is not the name of a column."""
         name = ""
         while not name or name in self._taken:
             self._count += 1
@@ -176,7 +175,7 @@ class _DuckDB(Language[_Sql]):
         columns: Sequence[Sequence[FloatArray]],
         then: Callable[..., _Sql],
     ) -> _Sql:
-        # Bisection from the first knot on; beyond the list there is NULL, which is not reached.
+        # Bisection from the first knot; an index beyond the list gives NULL, which is not reached.
         steps = [1, *(1 << k for k in reversed(range((knots[0].size - 1).bit_length())))]
         at, step = self._variable("i"), self._variable("s")
         found = (
@@ -201,7 +200,7 @@ class _DuckDB(Language[_Sql]):
 
 
 def _by_group(found: Deployed, group: Name) -> Callable[[list[_Sql]], _Sql]:
-    """How to choose among expressions, one a group and the pooled one."""
+    """Return a function that chooses among expressions: one per group, then the pooled one."""
     if found.groups is None:
         return lambda expressions: expressions[0]
     name = _identifier(group, "group")
@@ -216,14 +215,14 @@ def _by_group(found: Deployed, group: Name) -> Callable[[list[_Sql]], _Sql]:
 
 
 def _guarded(expression: _Sql, spread: _Sql | None) -> _Sql:
-    """NULL where the scale is none; Python raises there."""
+    """Return NULL if the scale is not above 0, where Python raises."""
     if spread is None:
         return expression
     return _Sql(f"(CASE WHEN (0.0e0 < {spread.text}) THEN {expression.text} ELSE NULL END)")
 
 
 def _column(name: Name, parameter: str) -> _Sql:
-    # float64 as in Python, whatever the column holds.
+    # float64 as in Python, whatever the type of the column.
     return _Sql(f"CAST({_identifier(name, parameter)} AS DOUBLE)")
 
 
@@ -238,7 +237,7 @@ def _identifier(name: Name, parameter: str) -> str:
 
 
 def _number(value: float | None, name: str) -> str:
-    """A DOUBLE that reads back exactly; without an exponent it would be a DECIMAL."""
+    """Return a DOUBLE that reads back exactly; without an exponent it would be a DECIMAL."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name} is {value!r}; expected the name of a column or a number.")
     if not math.isfinite(value):
