@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from trueline.recalibration._document import (
-    check_kind_of_score,
     expect,
     numbers,
     scores_from_json,
@@ -17,53 +16,14 @@ from trueline.recalibration._document import (
 )
 from trueline.recalibration._state import State
 from trueline.streams._drift import CELLS, Alarm, Drift, Reference
-from trueline.streams._levels import MOST_DOUBLINGS
 from trueline.streams._memory import AllRows, Memory, RecentRows
-
-if TYPE_CHECKING:
-    from trueline.streams._online import Online
 
 # Integers up to here are exact as float64, and no stream is longer.
 _MOST_ROWS = 2**53
 
 
-def online_to_json(online: Online) -> dict[str, Any]:
-    """Return everything that was learned, as JSON types and arrays."""
-    made = online._map
-    return {
-        "memory": _memory_to_json(online._memory),
-        "levels": None if online._levels is None else list(online._levels),
-        "map": None if made is None else scores_to_json(made),
-        "map_rows": online._map_seen,
-        "alarm": _alarm_to_json(online._alarm),
-    }
-
-
-def online_from_json(online: Online, state: dict[str, Any]) -> None:
-    """Check a state completely, then restore it."""
-    memory = state["memory"]
-    expect(isinstance(memory, dict), "the memory is not an object")
-    kind = check_kind_of_score(memory.get("kind"))
-    online._begin(kind)
-    _restore_memory(online._memory, memory)
-    seen = online._memory.seen
-    levels = state["levels"]
-    expect((levels is None) == (online.coverage is None), "levels and coverage do not agree")
-    if levels is not None:
-        low, high = numbers(levels, "levels", 2).tolist()
-        most = 1.0 + online.rate * MOST_DOUBLINGS
-        expect(max(abs(low), abs(high)) <= most, "a level is out of reach")
-        online._levels = low, high
-    made = state["map"]
-    if made is not None:
-        expect(levels is not None, "there is a map without levels")
-        online._map = scores_from_json(made)
-        expect(online._map.kind == kind, "the kind of score differs between map and memory")
-    online._map_seen = _count(state["map_rows"], "map_rows", seen)
-    _restore_alarm(online._alarm, state["alarm"], online._memory)
-
-
-def _memory_to_json(memory: Memory) -> dict[str, Any]:
+def memory_to_json(memory: Memory) -> dict[str, Any]:
+    """Return the scores of a stream as JSON types and arrays."""
     out: dict[str, Any] = {"kind": memory.kind, "seen": memory.seen}
     if isinstance(memory, RecentRows):
         s, w = memory.in_order()
@@ -74,8 +34,9 @@ def _memory_to_json(memory: Memory) -> dict[str, Any]:
     return out
 
 
-def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
-    seen = _count(data.get("seen"), "rows seen", _MOST_ROWS, least=1)
+def restore_memory(memory: Memory, data: dict[str, Any]) -> None:
+    """Check the scores of a stream and restore them."""
+    seen = count_of(data.get("seen"), "rows seen", _MOST_ROWS, least=1)
     if isinstance(memory, RecentRows):
         expect(set(data) == {"kind", "seen", "values", "weights"}, "the memory is not as expected")
         values = numbers(data["values"], "values")
@@ -97,7 +58,8 @@ def _restore_memory(memory: Memory, data: dict[str, Any]) -> None:
         memory.restore(seen, State.of(scores), total, squares)
 
 
-def _alarm_to_json(alarm: Alarm) -> dict[str, Any]:
+def alarm_to_json(alarm: Alarm) -> dict[str, Any]:
+    """Return the state of an alarm as JSON types and arrays."""
     drift, reference = (
         alarm.drift,
         alarm.reference,
@@ -109,7 +71,8 @@ def _alarm_to_json(alarm: Alarm) -> dict[str, Any]:
     }
 
 
-def _restore_alarm(alarm: Alarm, data: Any, memory: Memory) -> None:
+def restore_alarm(alarm: Alarm, data: Any, memory: Memory) -> None:
+    """Check the state of an alarm and restore it."""
     fault = "the alarm is not as expected"
     expect(isinstance(data, dict) and set(data) == {"drift", "reference", "block"}, fault)
     drift = _drift_from_json(data["drift"], memory.seen)
@@ -133,8 +96,8 @@ def _drift_from_json(data: Any, seen: int) -> Drift:
     expect(type(data["alarm"]) is bool, fault)
     shares = numbers([data["p_value"], data["statistic"]], "p_value and statistic")
     expect(bool(((shares >= 0) & (shares <= 1)).all()), "a share in drift is not within 0 and 1")
-    blocks = _count(data["blocks"], "blocks", seen)
-    alarms = _count(data["alarms"], "alarms", blocks)
+    blocks = count_of(data["blocks"], "blocks", seen)
+    alarms = count_of(data["alarms"], "alarms", blocks)
     return Drift(data["alarm"], float(shares[0]), float(shares[1]), blocks, alarms)
 
 
@@ -149,10 +112,11 @@ def _reference_from_json(data: Any, memory: Memory) -> Reference:
     squares = float(numbers([data["squares"]], "squares")[0])
     rises = reached[0] > 0 and squares > 0 and bool((np.diff(reached) >= 0).all())
     expect(bool(rises), "the weights of the reference do not add up")
-    taken = _count(data["taken"], "taken", memory.seen, least=1)
+    taken = count_of(data["taken"], "taken", memory.seen, least=1)
     return Reference(edges, reached, squares, taken, data["rounded"], data["grows"])
 
 
-def _count(value: Any, name: str, most: int, least: int = 0) -> int:
+def count_of(value: Any, name: str, most: int, least: int = 0) -> int:
+    """Check a number of rows and return it."""
     expect(type(value) is int and least <= value <= most, f"{name} is no number of rows")
     return int(value)

@@ -19,9 +19,23 @@ from trueline.recalibration import (
     Scores,
     inner_map,
 )
+from trueline.recalibration._document import (
+    check_kind_of_score,
+    expect,
+    numbers,
+    scores_from_json,
+    scores_to_json,
+)
 from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
-from trueline.streams._levels import ExtendedQuantiles, adapt_levels
+from trueline.streams._json import (
+    alarm_to_json,
+    count_of,
+    memory_to_json,
+    restore_alarm,
+    restore_memory,
+)
+from trueline.streams._levels import MOST_DOUBLINGS, ExtendedQuantiles, adapt_levels
 from trueline.streams._memory import HALF_LIVES, AllRows, Memory, RecentRows
 
 # In adaptive mode the map behind the levels is renewed once this share of its rows is new.
@@ -412,14 +426,32 @@ class Online(Recalibrator):
             _ = self.law_
 
     def _state(self) -> dict[str, Any]:
-        from trueline.streams._json import online_to_json
-
-        return online_to_json(self)
+        return {
+            "memory": memory_to_json(self._memory),
+            "levels": None if self._levels is None else list(self._levels),
+            "map": None if self._map is None else scores_to_json(self._map),
+            "map_rows": self._map_seen,
+            "alarm": alarm_to_json(self._alarm),
+        }
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        from trueline.streams._json import online_from_json
-
-        online_from_json(self, state)
+        memory, levels, made = state["memory"], state["levels"], state["map"]
+        expect(isinstance(memory, dict), "the memory is not an object")
+        self._begin(check_kind_of_score(memory.get("kind")))
+        restore_memory(self._memory, memory)
+        expect((levels is None) == (self.coverage is None), "levels and coverage do not agree")
+        if levels is not None:
+            low, high = numbers(levels, "levels", 2).tolist()
+            most = 1.0 + self.rate * MOST_DOUBLINGS
+            expect(max(abs(low), abs(high)) <= most, "a level is out of reach")
+            self._levels = low, high
+        if made is not None:
+            expect(levels is not None, "there is a map without levels")
+            self._map = scores_from_json(made)
+            same = self._map.kind == self._memory.kind
+            expect(same, "the kind of score differs between map and memory")
+        self._map_seen = count_of(state["map_rows"], "map_rows", self._memory.seen)
+        restore_alarm(self._alarm, state["alarm"], self._memory)
 
 
 def _is_number(x: object) -> bool:
