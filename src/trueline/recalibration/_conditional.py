@@ -140,8 +140,8 @@ class Conditional(Recalibrator):
         outcomes = vector(y, "y", finite=False)
         scored = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
         s, w = scored.lower, scored.weights
-        # This map raises if scores are not finite.
-        plain = Isotonic().fit(outcomes, dist, sample_weight)
+        kept = scored.weighted()
+        plain = Isotonic().fit_scores(kept.lower, sample_weight=kept.weights, kind=kept.kind)
         features = _features(X, dist)
         self.n_features_in_ = features.shape[1] - 2
         self._kind = dist.score_kind
