@@ -107,8 +107,8 @@ def test_variables_by_name():
             (
                 "obj is a xarray.DataArray with dims (a, b); expected draws along one called "
                 "chain, draw, draws, sample, samples, realization, member or ensemble, or "
-                "quantiles along one with levels. Rename the one that holds the draws, and not "
-                "the rows: obj.rename(NAME='draw')."
+                "quantiles along one with levels. Rename the one that holds the draws: "
+                "obj.rename(NAME='draw')."
             ),
         ),
         (
@@ -116,7 +116,7 @@ def test_variables_by_name():
             (
                 "obj has the groups posterior; expected posterior_predictive, with draws of "
                 "outcomes. Draw them first, such as with pm.sample_posterior_predictive: draws of "
-                "parameters are no forecast."
+                "parameters are not a forecast."
             ),
         ),
         (
