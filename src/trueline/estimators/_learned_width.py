@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
-from trueline.distributions import (
-    Distribution,
-    Normal,
-)
+from trueline.distributions import Distribution, Normal
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
 
 _TREES = 300
