@@ -59,7 +59,7 @@ class Simulation:
     on_hand : (n, L) ndarray of int
         Units in the morning by days of life left, including those that arrived.
     sold, lost, spoiled : (n,) ndarray of int
-        Units sold, demanded in vain, and thrown away in the evening.
+        Units sold, demanded but not in stock, and thrown away in the evening.
     reward : (n,) ndarray
         Revenue less the cost of orders.
     final : (L,) ndarray of int

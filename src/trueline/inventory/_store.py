@@ -24,7 +24,7 @@ class Step(NamedTuple):
     stock : (..., L) ndarray of int
         Units next morning by days of life left, including the delivery of the order.
     sold, lost, spoiled : (...) ndarray of int
-        Units sold, demanded in vain, and thrown away at the end of the day.
+        Units sold, demanded but not in stock, and thrown away at the end of the day.
     reward : (...) ndarray
         Revenue less the cost of the order.
 
