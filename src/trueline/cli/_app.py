@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from trueline.cli._errors import command
-
-if TYPE_CHECKING:
-    from trueline.files import Columns
 
 app = typer.Typer(
     name="trueline",
@@ -82,10 +82,62 @@ Decimal = Annotated[
     str | None,
     typer.Option(metavar="CHARACTER", help="Decimal character of a text file; default a point."),
 ]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--x",
+        metavar="COLUMN",
+        help="Feature to search for weak spots; a single one is the axis of the plots. May be "
+        "repeated.",
+    ),
+]
 MethodOption = Annotated[Method, typer.Option("--method", help="Kind of map.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Seed = Annotated[int, typer.Option("--random-state", min=0, help="Seed of random draws.")]
+
+
+# Options for the columns of a forecast, and for text files.
+_FORECAST = {
+    "mean": Mean,
+    "std": Std,
+    "quantile_columns": QuantileColumns,
+    "sample_columns": SampleColumns,
+    "kind": KindOption,
+    "separator": Separator,
+    "decimal": Decimal,
+}
+
+
+def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command that takes ``columns`` and ``text`` the options that these are made of.
+
+    ``others`` are options for columns besides those of the forecast itself.
+    """
+    options = others | _FORECAST
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(**given: Any) -> None:
+            from trueline.cli._commands import TextFormat
+            from trueline.files import Columns
+
+            values = {name: given.pop(name) for name in options}
+            text = TextFormat(values.pop("separator"), values.pop("decimal"))
+            values["kind"] = None if values["kind"] is None else values["kind"].value
+            values["x"] = tuple(values.get("x") or ())
+            function(columns=Columns(**values), text=text, **given)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(function, eval_str=True).parameters.values():
+            own = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            shared = [own.replace(name=n, default=None, annotation=a) for n, a in options.items()]
+            parameters += {"columns": shared, "text": []}.get(parameter.name, [own])
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
 
 
 def _version(wanted: bool) -> None:
@@ -108,6 +160,7 @@ def _main(
 
 @app.command()
 @command
+@forecast_options(group=Group, weight=Weight, y=Y)
 def evaluate(
     file: File,
     map_file: Annotated[
@@ -117,28 +170,20 @@ def evaluate(
     coverage: Annotated[
         float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
     ] = 0.9,
-    group: Group = None,
-    weight: Weight = None,
-    y: Y = None,
-    mean: Mean = None,
-    std: Std = None,
-    quantile_columns: QuantileColumns = None,
-    sample_columns: SampleColumns = None,
-    kind: KindOption = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
+    *,
+    columns: Any,
+    text: Any,
     json: Json = False,
 ) -> None:
     """Show whether the intervals hold, and how good the forecasts are."""
     from trueline.cli import _commands
 
-    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    text = _commands.TextFormat(separator, decimal)
     _commands.evaluate(file, map_file, columns, coverage, text, json)
 
 
 @app.command(short_help="Learn a map from past forecasts and outcomes.")
 @command
+@forecast_options(group=Group, weight=Weight, y=Y)
 def fit(
     file: File,
     out: Annotated[
@@ -146,16 +191,9 @@ def fit(
         typer.Option("--out", "-o", metavar="MAP", help="File to write: .json or .bin (smaller)."),
     ],
     method: MethodOption = Method.isotonic,
-    group: Group = None,
-    weight: Weight = None,
-    y: Y = None,
-    mean: Mean = None,
-    std: Std = None,
-    quantile_columns: QuantileColumns = None,
-    sample_columns: SampleColumns = None,
-    kind: KindOption = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
+    *,
+    columns: Any,
+    text: Any,
     max_knots: Annotated[
         int,
         typer.Option(
@@ -175,13 +213,12 @@ def fit(
     """
     from trueline.cli import _commands
 
-    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight)
-    text = _commands.TextFormat(separator, decimal)
     _commands.fit(file, out, method.value, columns, text, max_knots, force, json)
 
 
 @app.command(short_help="Write new forecasts with intervals that hold.")
 @command
+@forecast_options(group=Group)
 def apply(
     map_file: MapFile,
     file: File,
@@ -206,14 +243,9 @@ def apply(
     prefix: Annotated[
         str, typer.Option(metavar="PREFIX", help="Start of the new columns' names.")
     ] = "",
-    group: Group = None,
-    mean: Mean = None,
-    std: Std = None,
-    quantile_columns: QuantileColumns = None,
-    sample_columns: SampleColumns = None,
-    kind: KindOption = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
+    *,
+    columns: Any,
+    text: Any,
     force: Force = False,
     json: Json = False,
 ) -> None:
@@ -223,14 +255,13 @@ def apply(
     """
     from trueline.cli import _commands
 
-    columns = _columns(None, mean, std, quantile_columns, sample_columns, kind, group, None)
     output = _commands.Output(coverage or [], quantiles or [], moments, prefix)
-    text = _commands.TextFormat(separator, decimal)
     _commands.apply(map_file, file, out, output, columns, text, force, json)
 
 
 @app.command(short_help="Write a page: before and after recalibration.")
 @command
+@forecast_options(group=Group, weight=Weight, y=Y, x=Features)
 def report(
     file: File,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="HTML", help="Page to write.")],
@@ -245,25 +276,9 @@ def report(
     coverage: Annotated[
         float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
     ] = 0.9,
-    group: Group = None,
-    weight: Weight = None,
-    y: Y = None,
-    mean: Mean = None,
-    std: Std = None,
-    quantile_columns: QuantileColumns = None,
-    sample_columns: SampleColumns = None,
-    kind: KindOption = None,
-    separator: Separator = None,
-    decimal: Decimal = None,
-    x: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--x",
-            metavar="COLUMN",
-            help="Feature to search for weak spots; a single one is the axis of the plots. May be "
-            "repeated.",
-        ),
-    ] = None,
+    *,
+    columns: Any,
+    text: Any,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     unit: Annotated[str | None, typer.Option(help="Unit of the outcomes.")] = None,
     random_state: Seed = 0,
@@ -277,9 +292,7 @@ def report(
     """
     from trueline.cli import _commands
 
-    columns = _columns(y, mean, std, quantile_columns, sample_columns, kind, group, weight, x)
     page = _commands.Page(out, coverage, title, unit, random_state)
-    text = _commands.TextFormat(separator, decimal)
     chosen = None if method is None else method.value
     _commands.report(file, map_file, page, chosen, columns, text, force, json)
 
@@ -298,29 +311,3 @@ def demo(
 
     check_writable(out, force=force)
     demonstration.main(out)
-
-
-def _columns(
-    y: str | None,
-    mean: str | None,
-    std: str | None,
-    quantile_columns: str | None,
-    sample_columns: str | None,
-    kind: Kind | None,
-    group: str | None,
-    weight: str | None,
-    x: list[str] | None = None,
-) -> Columns:
-    from trueline.files import Columns
-
-    return Columns(
-        y=y,
-        mean=mean,
-        std=std,
-        quantile_columns=quantile_columns,
-        sample_columns=sample_columns,
-        kind=None if kind is None else kind.value,
-        group=group,
-        weight=weight,
-        x=tuple(x or ()),
-    )

@@ -121,15 +121,8 @@ def transform(
         Forecasts; outcomes are not needed.
     columns : Columns, optional
         Names of columns that do not follow the conventions.
-    coverage : float or sequence of float, optional
-        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 if there are
-        neither quantiles nor moments.
-    quantiles : float or sequence of float, optional
-        Levels of quantiles, ``q0.05``.
-    moments : bool, default False
-        Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
-    prefix : str, default ""
-        Start of the names of the new columns.
+    coverage, quantiles, moments, prefix : optional
+        The columns to add; see `trueline.files.apply`.
 
     Returns
     -------
@@ -175,13 +168,8 @@ def evaluate(
     ----------
     frame : dask.dataframe.DataFrame
         Outcomes and forecasts.
-    recalibrator : Recalibrator, optional
-        A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions. With a group there is a result for
-        each group.
-    coverage : float, default 0.9
-        Probability of the central interval to evaluate.
+    recalibrator, columns, coverage : optional
+        See `trueline.files.evaluate`.
     random_state : int, default 0
         Seed for the p-value of forecasts with steps.
 

@@ -51,10 +51,7 @@ def fit(
 ) -> Recalibrator:
     """Fit a recalibrator on all rows of a frame.
 
-    The map is that of ``recalibrator.fit`` on the same rows, to the last bit, if there are at most
-    2^20 distinct scores (per group, if there are groups) and no weights, whose sums round. With
-    more scores, they are rounded by at most 2^-17 of themselves, as by ``partial_fit``, however
-    the rows are split.
+    The map is as accurate as that of `trueline.clusters.dask.fit`.
 
     Parameters
     ----------
@@ -110,15 +107,8 @@ def transform(
         Forecasts; outcomes are not needed.
     columns : Columns, optional
         Names of columns that do not follow the conventions.
-    coverage : float or sequence of float, optional
-        Probabilities of central intervals, ``lower_0.9`` and ``upper_0.9``; 0.9 if there are
-        neither quantiles nor moments.
-    quantiles : float or sequence of float, optional
-        Levels of quantiles, ``q0.05``.
-    moments : bool, default False
-        Whether to add ``recalibrated_mean`` and ``recalibrated_std``.
-    prefix : str, default ""
-        Start of the names of the new columns.
+    coverage, quantiles, moments, prefix : optional
+        The columns to add; see `trueline.files.apply`.
 
     Returns
     -------
@@ -157,23 +147,14 @@ def evaluate(
 ) -> FileEvaluation:
     """Evaluate the forecasts in a frame.
 
-    Up to 65,536 rows the result is that of `trueline.evaluate` up to rounding (1e-12). With more
-    rows this holds for means and counts; the Kolmogorov-Smirnov statistic behind the p-value is
-    within 1e-6, and rows whose variances differ by less than a share of 2^-16 may share a bin of
-    the ENCE. For forecasts with steps the p-value depends on random numbers, which every partition
-    draws for itself.
+    The result is as accurate as that of `trueline.clusters.dask.evaluate`.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
         Outcomes and forecasts.
-    recalibrator : Recalibrator, optional
-        A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions. With a group there is a result for
-        each group.
-    coverage : float, default 0.9
-        Probability of the central interval to evaluate.
+    recalibrator, columns, coverage : optional
+        See `trueline.files.evaluate`.
     random_state : int, default 0
         Seed for the p-value of forecasts with steps.
 
