@@ -19,12 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trueline._load import (
-        load as load,
-    )
-    from trueline._report import (
-        report as report,
-    )
+    from trueline._load import load as load
+    from trueline._report import report as report
     from trueline._validation import (
         CalibrationWarning as CalibrationWarning,
         NotFittedError as NotFittedError,
@@ -53,9 +49,7 @@ if TYPE_CHECKING:
         neg_crps as neg_crps,
         neg_interval_score as neg_interval_score,
     )
-    from trueline.interop import (
-        as_distribution as as_distribution,
-    )
+    from trueline.interop import as_distribution as as_distribution
     from trueline.metrics import (
         brier_decomposition as brier_decomposition,
         calibration_curve as calibration_curve,
@@ -86,80 +80,31 @@ if TYPE_CHECKING:
         Scaling as Scaling,
         Smooth as Smooth,
     )
-    from trueline.streams import (
-        Online as Online,
-    )
+    from trueline.streams import Online as Online
 
 __version__ = "0.1.0"
 
-# The home of every public name. It is imported when the name is first used, so that
+# The public names of each module. It is imported when a name is first used, so that
 # `import trueline` costs next to nothing.
 _PUBLIC = {
-    "trueline._load": ("load",),
-    "trueline._report": ("report",),
-    "trueline._validation": (
-        "CalibrationWarning",
-        "NotFittedError",
-    ),
-    "trueline.displays": (
-        "CalibrationDisplay",
-        "IntervalDisplay",
-        "PITDisplay",
-        "RecalibrationDisplay",
-        "SharpnessDisplay",
-    ),
-    "trueline.distributions": (
-        "Distribution",
-        "Laplace",
-        "Logistic",
-        "Mixture",
-        "Normal",
-        "Point",
-        "Quantiles",
-        "Samples",
-        "StudentT",
-    ),
-    "trueline.estimators": (
-        "CalibratedRegressor",
-        "neg_calibration_error",
-        "neg_crps",
-        "neg_interval_score",
-    ),
-    "trueline.interop": ("as_distribution",),
-    "trueline.metrics": (
-        "brier_decomposition",
-        "calibration_curve",
-        "calibration_error",
-        "calibration_floor",
-        "calibration_test",
-        "coverage",
-        "crps",
-        "ence",
-        "evaluate",
-        "interval_score",
-        "interval_widths",
-        "log_score",
-        "pinball_loss",
-        "pit",
-        "pit_difference",
-        "pit_histogram",
-        "recalibration_map",
-        "sharpness",
-    ),
-    "trueline.recalibration": (
-        "Auto",
-        "BetaCalibration",
-        "Conditional",
-        "Grouped",
-        "Isotonic",
-        "Recalibrator",
-        "Scaling",
-        "Smooth",
-    ),
-    "trueline.streams": ("Online",),
+    "_load": "load",
+    "_report": "report",
+    "_validation": "CalibrationWarning NotFittedError",
+    "displays": "CalibrationDisplay IntervalDisplay PITDisplay RecalibrationDisplay "
+    "SharpnessDisplay",
+    "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
+    "StudentT",
+    "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
+    "interop": "as_distribution",
+    "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
+    "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
+    "pinball_loss pit pit_difference pit_histogram recalibration_map sharpness",
+    "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
+    "Smooth",
+    "streams": "Online",
 }
 # Modules that are offered as they are.
-_MODULES = (
+_MODULES = [
     "clusters",
     "datasets",
     "export",
@@ -171,8 +116,8 @@ _MODULES = (
     "streams",
     "testing",
     "tracking",
-)
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+]
+_HOME = {name: f"trueline.{module}" for module, names in _PUBLIC.items() for name in names.split()}
 
 __all__ = list(_HOME)
 

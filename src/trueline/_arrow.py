@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._messages import MissingPackageError
+from trueline._messages import library
 from trueline._validation import FloatArray
 
 
 def pyarrow() -> Any:
     """Import pyarrow, or say how to install it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingPackageError(
-            'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
-        ) from None
-    return pyarrow
+    return library("pyarrow", "reading or writing files", '"pyarrow>=16"')
 
 
 def to_numpy(column: Any) -> NDArray[Any]:

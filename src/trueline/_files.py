@@ -35,19 +35,7 @@ class FileError(InputError):
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file in the same folder; rename it at the end, remove it if that fails.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from trueline._files import whole_file
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(Path(folder) / "a.txt") as file:
-    ...         _ = file.write(b"whole")
-    ...     (Path(folder) / "a.txt").read_text()
-    'whole'
-    """
+    """Open a temporary file in the same folder; rename it at the end, remove it if that fails."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         temporary = Path(name)
@@ -68,10 +56,8 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(
-            error.errno,
-            f"cannot write {path}: {error.strerror}. {_REMEDY}",
-        ) from None
+        message = f"cannot write {path}: {error.strerror}. {_REMEDY}"
+        raise OSError(error.errno, message) from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -16,7 +16,8 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
     """Read a map that ``to_json`` or ``to_bytes`` wrote.
 
     Everything in the file is checked: format, version, class, parameters, and that scores are
-    finite and increasing. Nothing in it is executed.
+    finite and increasing. Nothing in it is executed. The map is fitted, with results equal to the
+    last bit.
 
     Parameters
     ----------
@@ -24,11 +25,6 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
         A file of either form, or the result of ``to_bytes``.
     max_bytes : int, default 256 MiB
         Larger files are not read; bytes with larger arrays are rejected.
-
-    Returns
-    -------
-    Recalibrator
-        Fitted, with results equal to the last bit.
 
     Raises
     ------

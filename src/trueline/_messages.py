@@ -1,10 +1,11 @@
-"""Wording that error messages and warnings share."""
+"""Wording that error messages and warnings share, and the error about a missing package."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 # Options that name columns; Python takes them together, as `Columns`.
@@ -82,6 +83,18 @@ class InputError(Worded, ValueError):
 
 class MissingPackageError(ImportError):
     """A package that a feature needs is not installed; the message says how to install it."""
+
+
+def library(name: str, needed_by: str, install: str | None = None) -> Any:
+    """Import an optional library, or raise an error that says how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = name.split(".", maxsplit=1)[0]
+        raise MissingPackageError(
+            f"{needed_by} needs {package}, which cannot be imported ({error}). "
+            f"Install it with: pip install {install or package}"
+        ) from error
 
 
 def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:

@@ -95,16 +95,14 @@ def as_float(x: ArrayLike, name: str) -> FloatArray:
     if a.dtype == np.float64:
         return a
     kind = a.dtype.kind
-    if kind == "f":
-        if a.dtype.itemsize > 8:
-            raise TypeError(
-                f"{name} has dtype {a.dtype}; expected float64 or narrower. "
-                f"Convert it with {name}.astype(float) if you can lose the extra digits."
-            )
-        return a.astype(np.float64)
-    if kind in "iu":
-        if a.size and (int(a.max()) > _EXACT_INTEGERS or int(a.min()) < -_EXACT_INTEGERS):
-            _raise_inexact(name)
+    if kind == "f" and a.dtype.itemsize > 8:
+        raise TypeError(
+            f"{name} has dtype {a.dtype}; expected float64 or narrower. "
+            f"Convert it with {name}.astype(float) if you can lose the extra digits."
+        )
+    if kind in "iu" and a.size and max(int(a.max()), -int(a.min())) > _EXACT_INTEGERS:
+        _raise_inexact(name)
+    if kind in "fiu":
         return a.astype(np.float64)
     found = {
         "c": "complex numbers",
@@ -171,8 +169,8 @@ def check_positive(a: FloatArray, name: str, remedy: str) -> None:
 def check_no_nan(a: FloatArray, name: str) -> None:
     """Raise if an element is NaN; infinities are allowed."""
     with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = np.isnan(a.sum())
-    if suspicious and np.isnan(a).any():
+        total = a.sum()
+    if np.isnan(total) and np.isnan(a).any():
         _raise_at(a, np.isnan(a), name, "real numbers", "Drop or impute those rows first")
 
 

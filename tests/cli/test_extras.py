@@ -47,8 +47,8 @@ def test_files_ask_for_pyarrow(trueline, folder, monkeypatch):
         2,
         "",
         (
-            "error: files need pyarrow, which is not installed. Install it with: pip install "
-            '"pyarrow>=16"\n'
+            "error: reading or writing files needs pyarrow, which cannot be imported (import of "
+            'pyarrow halted; None in sys.modules). Install it with: pip install "pyarrow>=16"\n'
         ),
     )
 

@@ -381,7 +381,8 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
     with pytest.raises(ImportError) as caught:
         tl.files.fit(path)
     assert str(caught.value) == (
-        'files need pyarrow, which is not installed. Install it with: pip install "pyarrow>=16"'
+        "reading or writing files needs pyarrow, which cannot be imported (import of pyarrow "
+        'halted; None in sys.modules). Install it with: pip install "pyarrow>=16"'
     )
 
 

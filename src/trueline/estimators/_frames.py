@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
-from trueline._optional import library
+from trueline._messages import library
 from trueline._validation import FloatArray
 
 Names = NDArray[np.object_] | None

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from trueline._optional import library
+from trueline._messages import library
 from trueline._validation import detached
 from trueline.interop import as_distribution
 from trueline.tracking._scores import scores

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._messages import did_you_mean
-from trueline._optional import library as imported
+from trueline._messages import did_you_mean, library as imported
 from trueline._validation import FloatArray, increasing_levels
 from trueline.interop._as_distribution import as_distribution
 

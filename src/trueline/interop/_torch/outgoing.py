@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline._optional import library
+from trueline._messages import library
 from trueline.distributions import Laplace, Normal
 from trueline.interop._as_distribution import as_distribution
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from trueline._optional import library
+from trueline._messages import library
 from trueline._validation import RandomState
 from trueline.interop._as_distribution import as_distribution
 
