@@ -123,7 +123,7 @@ def test_more_than_half_of_the_scores_tied(recalibrator):
     groups = ["a"] * 10 if isinstance(recalibrator, tl.Grouped) else None
     assert caught(recalibrator.fit, y, tl.Point(np.zeros(10)), groups=groups) == (
         "10 rows have only 4 distinct scores: more than half are tied, so the recalibrated "
-        "forecasts have atoms and no honest density."
+        "forecasts have atoms and no reliable density."
     )
 
 

@@ -156,10 +156,10 @@ class Conditional(Recalibrator):
             )
             self.learner_, self.outer_ = None, plain
             return self
-        self.learner_, honest = self._fit_learner(features, s, w)
+        self.learner_, out_of_sample = self._fit_learner(features, s, w)
         for start in range(0, len(s), _BLOCK):
             block = slice(start, min(start + _BLOCK, len(s)))
-            forecast = self._conditional(dist[block], honest(block))
+            forecast = self._conditional(dist[block], out_of_sample(block))
             with warnings.catch_warnings():
                 # The plain map has warned of ties.
                 warnings.simplefilter("ignore", CalibrationWarning)
@@ -186,10 +186,10 @@ class Conditional(Recalibrator):
             learner.fit(features[train], s[train])  # type: ignore[union-attr]
             return self._quantiles(learner, features[test])
 
-        honest = cross_fitted_quantiles(held_out, len(s), len(self.levels_), rng)
+        out_of_sample = cross_fitted_quantiles(held_out, len(s), len(self.levels_), rng)
         learner = copy.deepcopy(self.learner)
         learner.fit(features, s)
-        return learner, lambda rows: honest[rows]
+        return learner, lambda rows: out_of_sample[rows]
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
         """Return the quantiles that a learner predicts, checked and sorted."""

@@ -150,9 +150,9 @@ def _group_index(groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[n
     try:
         names = np.asarray(groups)
     except ValueError:
-        raise ValueError("groups is ragged; expected one name a row.") from None
+        raise ValueError("groups is ragged; expected one name per row.") from None
     if names.shape != (n,):
-        raise ValueError(f"groups has shape {names.shape}; expected one name a row, ({n},).")
+        raise ValueError(f"groups has shape {names.shape}; expected one name per row, ({n},).")
     if names.dtype.kind not in "OUSiufb":
         raise TypeError(f"groups has dtype {names.dtype}; expected strings or numbers.")
     try:

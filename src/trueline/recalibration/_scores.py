@@ -110,7 +110,7 @@ class Scores(ABC):
         if rows > 2 and distinct < 0.5 * rows:
             warnings.warn(
                 f"{rows} rows have only {distinct} distinct scores: more than half are tied, so "
-                f"the recalibrated forecasts have atoms and no honest density.",
+                f"the recalibrated forecasts have atoms and no reliable density.",
                 CalibrationWarning,
                 stacklevel=stacklevel,
             )
