@@ -329,3 +329,12 @@ def test_a_map_of_bytes(trueline, past):
     assert Path("bin.csv").read_bytes() == Path("json.csv").read_bytes()
     assert "Did you mean 'map.bin'?" in trueline("apply", "mp.bin", "past.csv", "-o", "o.csv").err
     assert "expected the map first" in trueline("apply", "past.csv", "map.bin", "-o", "o.csv").err
+
+
+@pytest.mark.usefixtures("past")
+def test_an_online_map_is_applied_as_it_stands(trueline, folder):
+    y, F = np.linspace(-2.0, 3.0, 40), tl.Normal(np.zeros(40), 1.0)
+    tl.Online().fit(y, F).to_json("online.json")
+    run = trueline("apply", "online.json", "past.csv", "-o", "out.csv")
+    assert (run.code, run.err) == (0, "")
+    assert (folder / "out.csv").read_text().startswith("y,mean,std,region,lower_0.9")

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from trueline._arrow import pyarrow, to_numpy
-from trueline._messages import MissingPackageError, reason
+from trueline._messages import library, reason
 from trueline._validation import CalibrationWarning
 from trueline.clusters._cluster import (
     FAN,
@@ -198,15 +198,9 @@ def evaluate(
 
 def _dask() -> Any:
     """Import dask, or say how to install it."""
-    try:
-        import dask
-        import dask.dataframe
-    except ImportError as error:
-        raise MissingPackageError(
-            f"trueline.clusters.dask needs dask, which cannot be imported ({error}). "
-            f'Install it with: pip install "trueline[dask]"'
-        ) from None
-    return dask
+    for name in ("dask.dataframe", "dask"):
+        module = library(name, "trueline.clusters.dask", '"trueline[dask]"')
+    return module
 
 
 def _names(frame: Any) -> list[Any]:

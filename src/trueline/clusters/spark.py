@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from trueline._arrow import pyarrow
-from trueline._messages import MissingPackageError
+from trueline._messages import library
 from trueline._warnings import each_warning_once
 from trueline.clusters._cluster import (
     FAN,
@@ -183,13 +183,7 @@ def evaluate(
 def _names(frame: Any) -> list[str]:
     """Return the columns of a frame; raise if it is not a frame."""
     pyarrow()
-    try:
-        import pyspark.sql  # noqa: F401
-    except ImportError as error:
-        raise MissingPackageError(
-            f"trueline.clusters.spark needs pyspark, which cannot be imported ({error}). "
-            f'Install it with: pip install "trueline[spark]"'
-        ) from None
+    library("pyspark.sql", "trueline.clusters.spark", '"trueline[spark]"')
     # Frames of Spark Connect have another class.
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(

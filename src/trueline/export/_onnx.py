@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._files import whole_file
-from trueline._messages import MissingPackageError
+from trueline._messages import library
 from trueline._validation import FloatArray, check_max_knots, levels as checked_levels
 from trueline._warnings import each_warning_once
 from trueline.export._deployed import Deployed, deployed
@@ -113,7 +113,7 @@ def to_onnx(
     >>> session.run(None, {name: np.array(v, np.float32) for name, v in rows.items()})
     [array([[ 6., 10.]], dtype=float32), array([0.5], dtype=float32)]
     """
-    onnx = _onnx()
+    onnx = library("onnx", "to_onnx", '"trueline[onnx]"')
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype is {dtype!r}; expected 'float32' or 'float64'.")
     if not isinstance(cdf, bool):
@@ -141,18 +141,6 @@ def to_onnx(
         with whole_file(Path(path)) as file:
             file.write(model.SerializeToString())
     return model
-
-
-def _onnx() -> ModuleType:
-    """Import onnx, or say how to install it."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingPackageError(
-            f"to_onnx needs onnx, which cannot be imported ({error}). "
-            f'Install it with: pip install "trueline[onnx]"'
-        ) from error
-    return onnx
 
 
 class _Node(Term):
