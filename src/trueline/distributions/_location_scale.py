@@ -167,10 +167,8 @@ class Normal(_Family):
 
     Parameters
     ----------
-    loc : (n,) array-like or scalar
-        Means.
-    scale : (n,) array-like or scalar
-        Standard deviations, above 0.
+    loc, scale : (n,) array-like or scalar
+        Means and standard deviations; the latter are above 0.
 
     Examples
     --------
@@ -189,10 +187,8 @@ class Laplace(_Family):
 
     Parameters
     ----------
-    loc : (n,) array-like or scalar
-        Medians.
-    scale : (n,) array-like or scalar
-        Mean absolute deviations, above 0.
+    loc, scale : (n,) array-like or scalar
+        Medians and mean absolute deviations; the latter are above 0.
 
     Examples
     --------
@@ -210,10 +206,8 @@ class Logistic(_Family):
 
     Parameters
     ----------
-    loc : (n,) array-like or scalar
-        Means.
-    scale : (n,) array-like or scalar
-        Scales, above 0; the standard deviation is scale * pi / sqrt(3).
+    loc, scale : (n,) array-like or scalar
+        Means, and scales above 0; the standard deviation is scale * pi / sqrt(3).
 
     Examples
     --------
@@ -231,10 +225,8 @@ class StudentT(_Family):
 
     Parameters
     ----------
-    loc : (n,) array-like or scalar
-        Centres.
-    scale : (n,) array-like or scalar
-        Scales, above 0; not the standard deviations.
+    loc, scale : (n,) array-like or scalar
+        Centres, and scales above 0, which are not the standard deviations.
     df : (n,) array-like or scalar
         Degrees of freedom, above 0. The variance is infinite up to 2, the mean up to 1, the
         CRPS up to one half.

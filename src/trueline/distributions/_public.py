@@ -15,6 +15,7 @@ from trueline._validation import (
     RandomState,
     all_finite,
     as_float,
+    check_count,
     check_no_nan,
     generator,
     levels,
@@ -96,10 +97,6 @@ class PublicMethods(ABC):
         ----------
         y : array-like, scalar, (n,), (n, k) or (1, k)
 
-        Returns
-        -------
-        ndarray, (n,) or (n, k)
-
         Examples
         --------
         >>> import trueline as tl
@@ -131,14 +128,7 @@ class PublicMethods(ABC):
         return self._at("_logcdf", y)
 
     def logsf(self, y: ArrayLike) -> FloatArray:
-        """Logarithm of the survival function.
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> tl.Normal(0, 1).logsf(60.0).round(2)
-        array([-1805.01])
-        """
+        """Logarithm of the survival function, as `logcdf` is that of the CDF."""
         return self._at("_logsf", y)
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
@@ -172,10 +162,6 @@ class PublicMethods(ABC):
         ----------
         q : scalar or (m,) array-like
             Levels in (0, 1).
-
-        Returns
-        -------
-        ndarray, (n,) or (n, m)
 
         Warns
         -----
@@ -219,15 +205,11 @@ class PublicMethods(ABC):
         return self._quantiles(np.array(0.5))
 
     def interval(self, coverage: ArrayLike = 0.9) -> tuple[FloatArray, FloatArray]:
-        """Central interval that contains the outcome with this probability.
+        """Ends of the central interval that contains the outcome with this probability.
 
         Parameters
         ----------
         coverage : scalar or (m,) array-like, default 0.9
-
-        Returns
-        -------
-        lower, upper : ndarray, (n,) or (n, m)
 
         Examples
         --------
@@ -278,14 +260,7 @@ class PublicMethods(ABC):
         return self._mean()
 
     def var(self) -> FloatArray:
-        """Variance of each row, (n,).
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> tl.Laplace(0, 3.0).var()
-        array([18.])
-        """
+        """Variance of each row, (n,), the square of `std`."""
         return self._var()
 
     def std(self) -> FloatArray:
@@ -300,16 +275,12 @@ class PublicMethods(ABC):
         return np.sqrt(self._var())
 
     def sample(self, size: int = 1, random_state: RandomState = None) -> FloatArray:
-        """Draw from every row.
+        """Draw from every row; the result is (n, size).
 
         Parameters
         ----------
         size : int, default 1
         random_state : None, int or numpy.random.Generator
-
-        Returns
-        -------
-        ndarray, (n, size)
 
         Examples
         --------
@@ -317,9 +288,7 @@ class PublicMethods(ABC):
         >>> tl.Normal([0.0, 100.0], 1.0).sample(3, random_state=0).shape
         (2, 3)
         """
-        if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"size is {size!r}; expected an integer of 1 or more.")
-        return self._sample(int(size), generator(random_state))
+        return self._sample(check_count(size, "size"), generator(random_state))
 
     def score(self, y: ArrayLike) -> FloatArray:
         """Increasing function of y that never saturates; recalibrators are fitted on it.
@@ -331,20 +300,13 @@ class PublicMethods(ABC):
         --------
         >>> import trueline as tl
         >>> F = tl.Normal([10.0], [0.01])
-        >>> F.cdf(11.0), F.score(11.0)
-        (array([1.]), array([100.]))
+        >>> F.cdf(11.0), F.score(11.0), F.unscore(100.0)
+        (array([1.]), array([100.]), array([11.]))
         """
         return self._at("_score", y)
 
     def unscore(self, s: ArrayLike) -> FloatArray:
-        """Inverse of `score`.
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> tl.Normal([10.0], [0.01]).unscore(100.0)
-        array([11.])
-        """
+        """Inverse of `score`."""
         return self._at("_unscore", s)
 
 

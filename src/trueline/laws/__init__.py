@@ -5,16 +5,11 @@ replaces that law and nothing else. What depends on the law alone is computed on
 """
 
 from trueline.laws._abstract import Law, ScoreLaw
-from trueline.laws._beta import BetaLaw
-from trueline.laws._laplace import LaplaceLaw
-from trueline.laws._logistic import LogisticLaw
-from trueline.laws._normal import LOG_SQRT_2PI, NormalLaw
-from trueline.laws._piecewise import PiecewiseLaw
-from trueline.laws._point import PointLaw
+from trueline.laws._elementary import LOG_SQRT_2PI, LaplaceLaw, LogisticLaw, NormalLaw, PointLaw
+from trueline.laws._piecewise import ExponentialTail, NormalTail, PiecewiseLaw, Tail
 from trueline.laws._search import normal_score, solve_increasing
-from trueline.laws._spline import SplineLaw
 from trueline.laws._student_t import StudentTLaw
-from trueline.laws._tails import ExponentialTail, NormalTail, Tail
+from trueline.laws._tabulated import BetaLaw, SplineLaw
 
 __all__ = [
     "LOG_SQRT_2PI",

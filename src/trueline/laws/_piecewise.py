@@ -1,22 +1,108 @@
-"""A law that is linear between knots, such as isotonic regression fits."""
+"""A law that is linear between knots, such as isotonic regression fits, and its tails."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
+from trueline.laws._elementary import LOG_SQRT_2PI, NormalLaw
 from trueline.laws._search import in_sorted_blocks, locate
-from trueline.laws._tails import Tail
 
 # Largest number of levels in a call, and of calls, whose quantiles are cached.
 _REMEMBERED = 64
 # Number of segments in a block of a sum.
 _BLOCK = 1 << 16
+_SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
+_LOG_2 = math.log(2.0)
+
+
+class Tail(ABC):
+    """Law of the excess v >= 0 beyond a knot, with survival function S(v)."""
+
+    def __init__(self, excess: float) -> None:
+        #: Mean excess.
+        self.excess = excess
+
+    @abstractmethod
+    def sf(self, v: FloatArray) -> FloatArray:
+        """S(v)."""
+
+    @abstractmethod
+    def logsf(self, v: FloatArray) -> FloatArray:
+        """log S(v)."""
+
+    @abstractmethod
+    def logpdf(self, v: FloatArray) -> FloatArray:
+        """Log density of the excess."""
+
+    @abstractmethod
+    def isf(self, p: FloatArray) -> FloatArray:
+        """Inverse of S."""
+
+    @abstractmethod
+    def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Integrals of S(u)**power * u**k over u > v, for k = 0, 1, 2."""
+
+    def inner(self, v: FloatArray, power: int) -> tuple[FloatArray, ...]:
+        """Integrals of S(u)**power * u**k over 0 < u < v, for k = 0, 1, 2."""
+        whole = self.outer(np.zeros(1), power)
+        return tuple(w - o for w, o in zip(whole, self.outer(v, power), strict=True))
+
+
+class ExponentialTail(Tail):
+    """S(v) = exp(-v / excess), heavier than normal."""
+
+    def sf(self, v: FloatArray) -> FloatArray:
+        return np.exp(-v / self.excess)
+
+    def logsf(self, v: FloatArray) -> FloatArray:
+        return -v / self.excess
+
+    def logpdf(self, v: FloatArray) -> FloatArray:
+        return -v / self.excess - math.log(self.excess)
+
+    def isf(self, p: FloatArray) -> FloatArray:
+        return -self.excess * np.log(p)
+
+    def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        t = self.excess / power
+        v = np.minimum(v, 800.0 * t)  # beyond this exp is 0 and v^2 may overflow
+        decay = t * np.exp(-v / t)
+        return decay, decay * (v + t), decay * (v * v + 2.0 * t * (v + t))
+
+
+class NormalTail(Tail):
+    """Half-normal excess: on normal scores it continues as the base forecast does."""
+
+    @property
+    def _scale(self) -> float:
+        return self.excess / _SQRT_2_OVER_PI
+
+    def sf(self, v: FloatArray) -> FloatArray:
+        return 2.0 * ndtr(-v / self._scale)
+
+    def logsf(self, v: FloatArray) -> FloatArray:
+        return _LOG_2 + log_ndtr(-v / self._scale)
+
+    def logpdf(self, v: FloatArray) -> FloatArray:
+        return _LOG_2 - 0.5 * (v / self._scale) ** 2 - LOG_SQRT_2PI - math.log(self._scale)
+
+    def isf(self, p: FloatArray) -> FloatArray:
+        return -self._scale * ndtri(0.5 * p)
+
+    def outer(self, v: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        v = np.minimum(v, 40.0 * self._scale)  # beyond this S is 0 and v^3 may overflow
+        m0, m1, m2 = NormalLaw(0.0, self._scale).moments(-v, power)
+        factor = 2.0**power
+        return factor * m0, -factor * m1, factor * m2
 
 
 class PiecewiseLaw(ScoreLaw):
@@ -303,39 +389,23 @@ class PiecewiseLaw(ScoreLaw):
         # (1 - w S)^power, expanded.
         plain = (excess, excess**2 / 2.0, excess**3 / 3.0)
         weight, tail = self._masses[1], self.tails[1]
-        first = tail.inner(excess, 1)
-        if power == 1:
-            local = tuple(p - weight * e for p, e in zip(plain, first, strict=True))
-        else:
-            second = tail.inner(excess, 2)
-            local = tuple(
-                p - 2.0 * weight * e + weight**2 * f
-                for p, e, f in zip(plain, first, second, strict=True)
-            )
+        local = [p - power * weight * e for p, e in zip(plain, tail.inner(excess, 1), strict=True)]
+        if power == 2:
+            local = [m + weight**2 * e for m, e in zip(local, tail.inner(excess, 2), strict=True)]
         return _shift(local, self.knots[-1])
 
 
 def _linear_moments(
     base: FloatArray, slope: FloatArray, u: FloatArray, power: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> list[FloatArray]:
     """Integrals of (base + slope v)**power v**k over v in (0, u), for k = 0, 1, 2."""
     rise = slope * u
-    if power == 1:
-        return (
-            u * (base + rise / 2.0),
-            u**2 * (base / 2.0 + rise / 3.0),
-            u**3 * (base / 3.0 + rise / 4.0),
-        )
-    square, cross, both = base * base, 2.0 * base * rise, rise * rise
-    return (
-        u * (square + cross / 2.0 + both / 3.0),
-        u**2 * (square / 2.0 + cross / 3.0 + both / 4.0),
-        u**3 * (square / 3.0 + cross / 4.0 + both / 5.0),
-    )
+    terms = [base, rise] if power == 1 else [base * base, 2.0 * base * rise, rise * rise]
+    return [u**k * sum(term / (k + i) for i, term in enumerate(terms)) for k in (1, 2, 3)]
 
 
 def _shift(
-    local: tuple[FloatArray, ...], start: FloatArray | np.float64
+    local: Sequence[FloatArray], start: FloatArray | np.float64
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Moments in s = start + v from those in v."""
     m0, m1, m2 = local

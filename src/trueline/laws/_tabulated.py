@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, log_expit, log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
+from trueline.laws._elementary import LOG_SQRT_2PI
 from trueline.laws._search import normal_score, solve_increasing
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 _PANELS = 4096
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(3)
+# Standard scores of a `BetaLaw` beyond which t^2 overflows and differences of infinities are NaN.
+_FARTHEST = 1e150
+# Normal score where the tables of a `SplineLaw` end: Phi(-10) is 8e-24.
+_REACH = 10.0
+_STEEPEST = 2.5
 
 
 class TabulatedLaw(ScoreLaw):
@@ -147,3 +154,91 @@ class TabulatedLaw(ScoreLaw):
 
     def _excess(self, z: FloatArray, target: FloatArray) -> FloatArray:
         return normal_score(self.logcdf(z), self.logsf(z)) - target
+
+
+class BetaLaw(TabulatedLaw):
+    """logit R(z) = c + a log Phi(t) - b log Phi(-t), with t = (z - shift) / scale.
+
+    Beta calibration (Kull, Silva Filho and Flach, 2017) of the normal probability of a
+    standardised score. With a = b = 1 and c = 0 it is the normal law itself.
+    """
+
+    _link = expit
+    _log_link = log_expit
+
+    def __init__(self, a: float, b: float, c: float, shift: float, scale: float) -> None:
+        self.a, self.b, self.c = a, b, c
+        self.shift, self.scale = shift, scale
+
+    def _height(self, z: FloatArray) -> FloatArray:
+        return self._logit((z - self.shift) / self.scale)
+
+    def _logit(self, t: FloatArray) -> FloatArray:
+        return self.c + self.a * log_ndtr(t) - self.b * log_ndtr(-t)
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        t = np.clip((z - self.shift) / self.scale, -_FARTHEST, _FARTHEST)
+        log_phi = -0.5 * t * t - LOG_SQRT_2PI
+        # d logit / dt = a phi / Phi(t) + b phi / Phi(-t)
+        rise = np.logaddexp(
+            math.log(self.a) + log_phi - log_ndtr(t), math.log(self.b) + log_phi - log_ndtr(-t)
+        )
+        logit = self._logit(t)
+        return log_expit(logit) + log_expit(-logit) + rise - math.log(self.scale)
+
+    @cached_property
+    def _breaks(self) -> FloatArray:
+        # The breaks are evenly spaced in logit, which resolves steep and flat laws equally well.
+        target = np.linspace(-60.0, 60.0, 257)
+        start = np.full_like(target, self.shift)
+        return solve_increasing(
+            lambda z, wanted: self._height(z) - wanted,
+            start - self.scale,
+            start + self.scale,
+            args=(target,),
+        )
+
+
+class SplineLaw(TabulatedLaw):
+    """R = Phi(h), with h a monotone cubic spline through (knots, normal scores).
+
+    Outside the knots h is a straight line, so the tails are normal; a normal law is
+    reproduced exactly. R is differentiable everywhere and its density never vanishes.
+    """
+
+    _link = ndtr
+    _log_link = log_ndtr
+
+    def __init__(self, knots: FloatArray, scores: FloatArray) -> None:
+        from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
+
+        self.knots = knots
+        self.scores = scores
+        slopes = PchipInterpolator(knots, scores).derivative()(knots)
+        # The straight line outside follows the chord to the centre, because the end spacing
+        # alone would make the tails as noisy as one order statistic. The spline is monotone up
+        # to 3 times the secant; a little less keeps its density above zero.
+        middle = knots.size // 2 if knots.size > 2 else np.array([1, 0])
+        chords = (scores[[0, -1]] - scores[middle]) / (knots[[0, -1]] - knots[middle])
+        secants = np.diff(scores)[[0, -1]] / np.diff(knots)[[0, -1]]
+        slopes[[0, -1]] = self._ends = np.minimum(chords, _STEEPEST * secants)
+        self._spline = CubicHermiteSpline(knots, scores, slopes)
+        self._slope = self._spline.derivative()
+
+    def _height(self, z: FloatArray) -> FloatArray:
+        inside = np.clip(z, self.knots[0], self.knots[-1])
+        low, high = np.minimum(z - self.knots[0], 0.0), np.maximum(z - self.knots[-1], 0.0)
+        return self._spline(inside) + self._ends[0] * low + self._ends[1] * high
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        rise = self._slope(np.clip(z, self.knots[0], self.knots[-1]))
+        rise = np.where(z < self.knots[0], self._ends[0], rise)
+        rise = np.where(z > self.knots[-1], self._ends[1], rise)
+        h = self._height(z)
+        return -0.5 * h * h - LOG_SQRT_2PI + np.log(rise)
+
+    @cached_property
+    def _breaks(self) -> FloatArray:
+        low = self.knots[0] - (_REACH + self.scores[0]) / self._ends[0]
+        high = self.knots[-1] + (_REACH - self.scores[-1]) / self._ends[1]
+        return np.concatenate([[low], self.knots, [high]])

@@ -1,19 +1,20 @@
-"""The normal law."""
+"""Laws with elementary formulas: normal, Laplace, logistic, and all mass at one point."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import expit, log_expit, log_ndtr, logit, ndtr, ndtri
 
 from trueline._validation import FloatArray
-from trueline.laws._abstract import ScoreLaw
+from trueline.laws._abstract import Law, ScoreLaw, SymmetricLaw
 
 #: Minus the log density of the standard normal at 0.
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_2 = math.sqrt(2.0)
 _SQRT_PI = math.sqrt(math.pi)
+_LOG_2 = math.log(2.0)
 
 
 def normal_pdf(t: FloatArray) -> FloatArray:
@@ -101,8 +102,82 @@ class NormalLaw(ScoreLaw):
             t2phi2 = -0.5 * t * pdf**2 + 0.5 * phi2
             m2 = (t**3 * cdf**2 + 2.0 * (t * t + 2.0) * cdf * pdf - 2.0 * (t2phi2 + 2 * phi2)) / 3.0
         a, b = self.shift, self.scale
-        return (
-            b * m0,
-            b * (a * m0 + b * m1),
-            b * (a * a * m0 + 2.0 * a * b * m1 + b * b * m2),
-        )
+        return b * m0, b * (a * m0 + b * m1), b * (a * a * m0 + 2.0 * a * b * m1 + b * b * m2)
+
+
+class LaplaceLaw(SymmetricLaw):
+    """Density exp(-|z|) / 2."""
+
+    var = 2.0
+    dispersion = 0.75
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        half = 0.5 * np.exp(-np.abs(z))
+        return np.where(z < 0, half, 1.0 - half)
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, -np.abs(z) - _LOG_2, np.log1p(-0.5 * np.exp(-np.abs(z))))
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        return np.subtract(-_LOG_2, np.abs(z))
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q)))
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        return np.maximum(z, 0.0) + 0.5 * np.exp(-np.abs(z))
+
+
+class LogisticLaw(SymmetricLaw):
+    """R(z) = 1 / (1 + exp(-z))."""
+
+    var = np.pi**2 / 3.0
+    dispersion = 1.0
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return expit(z)
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return log_expit(z)
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        return log_expit(z) + log_expit(-z)
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        return logit(q)
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        return np.logaddexp(0.0, z)
+
+
+class PointLaw(Law):
+    """Z = 0. The density is infinite there and zero elsewhere."""
+
+    symmetric = True
+    smooth = False
+    mean = var = dispersion = 0.0
+
+    def cdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, 1.0, 0.0)
+
+    def cdf_left(self, z: FloatArray) -> FloatArray:
+        return np.where(z > 0, 1.0, 0.0)
+
+    def sf(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, 1.0, 0.0)
+
+    def logcdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z >= 0, 0.0, -np.inf)
+
+    def logsf(self, z: FloatArray) -> FloatArray:
+        return np.where(z < 0, 0.0, -np.inf)
+
+    def logpdf(self, z: FloatArray) -> FloatArray:
+        return np.where(z == 0, np.inf, -np.inf)
+
+    def ppf(self, q: FloatArray) -> FloatArray:
+        return np.zeros_like(q)
+
+    def integral(self, z: FloatArray) -> FloatArray:
+        return np.maximum(z, 0.0)
