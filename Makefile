@@ -16,7 +16,7 @@ export TRUELINE_DATA := $(abspath ../shared/data)
 endif
 endif
 
-# One environment for each list of packages that trueline reads; their pins disagree.
+# One environment for each list of packages: their pins disagree, or they are large.
 READERS := $(patsubst packages/%.txt,.venvs/%/.ready,$(wildcard packages/*.txt))
 
 .DEFAULT_GOAL := help
@@ -31,7 +31,7 @@ setup: $(VENV)/.dev ## set up the development environment
 test: $(VENV)/.dev ## run all tests and doctests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup $(ARGS)
 
-packages: $(READERS) ## test against the packages whose forecasts are read; needs no .venv
+packages: $(READERS) ## test what needs environments of its own: other packages, Spark, a browser
 	$(PYTHON) packages/environments.py test $(ARGS)
 	@$(PYTHON) packages/environments.py list
 
@@ -41,11 +41,12 @@ compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the
 reproduce: $(VENV)/.dev ## run an experiment of the paper, such as ARGS="table1 --quick"
 	@$(BIN)/python -m reproduce $(ARGS)
 
-lint: $(VENV)/.dev ## check style, types and layers
+lint: $(VENV)/.dev ## check style, types, layers and sizes
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python benchmarks/house.py --check
 
 format: $(VENV)/.dev ## format the code and fix what can be fixed
 	$(BIN)/ruff check --fix-only

@@ -34,6 +34,8 @@ class Measure:
     limit: float | None
     places: list[str]
     unit: str = ""
+    #: Whether --check enforces the limit.
+    enforced: bool = True
 
     @property
     def exceeded(self) -> bool:
@@ -85,7 +87,9 @@ def sizes(found: list[Module]) -> Iterator[Measure]:
     largest = max(by_package, key=by_package.__getitem__)
     listed = [f"{by_package[name]:6} {name or 'trueline'}" for name in sorted(by_package)]
     yield Measure("modules", len(found), None, [])
-    yield Measure("lines in the wheel", sum(by_package.values()), 38_000, listed)
+    # The total is the goal of the present layout; new features may exceed it.
+    total = sum(by_package.values())
+    yield Measure("lines in the wheel", total, 38_000, listed, enforced=False)
     yield Measure("lines in the largest package", by_package[largest], 4_500, [largest])
     longest = max(found, key=lambda module: module.lines)
     yield Measure("lines in the longest file", longest.lines, 500, [longest.name])
@@ -292,11 +296,12 @@ def main() -> None:
     for m in measures:
         limit = "" if m.limit is None else f"at most {m.limit:,.10g}{m.unit}"
         mark = "  <- above the limit" if m.exceeded else ""
-        if not options.check or m.exceeded:
+        broken = m.exceeded and m.enforced
+        if not options.check or broken:
             print(f"{m.name:<38}{m.value:>10,.10g}{m.unit:<2} {limit}{mark}")
-        if options.list or (options.check and m.exceeded):
+        if options.list or (options.check and broken):
             print("".join(f"    {place}\n" for place in m.places), end="")
-    sys.exit(options.check and any(m.exceeded for m in measures))
+    sys.exit(options.check and any(m.exceeded and m.enforced for m in measures))
 
 
 if __name__ == "__main__":
