@@ -26,7 +26,7 @@ WANT_MB = 1024.0
 WANT_RATIO = 10.0
 SHAPE = (72, 96)
 CHUNK = 32
-# Of which the passes over all are told: the time of an image hardly varies.
+# The time per image hardly varies, so the passes over all images are estimated from these.
 PASSES = 8
 
 

@@ -480,9 +480,9 @@ def outcome(call: str) -> dict[str, Any]:
             found: dict[str, Any] = {"value": store(eval(call, globals(), {}))}
         except Exception as error:  # noqa: BLE001  # any error is a result
             found = {"error": {"name": type(error).__name__}, "message": text(str(error))}
-    told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
-    told = sorted({(w.category.__name__, text(str(w.message))) for w in told})
-    return found | {"warnings": [[{"name": category}, words] for category, words in told]}
+    shown = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
+    shown = sorted({(w.category.__name__, text(str(w.message))) for w in shown})
+    return found | {"warnings": [[{"name": category}, words] for category, words in shown]}
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
