@@ -22,7 +22,7 @@ array([2., 2., 2., 2.])
 """
 
 from trueline.interop._as_distribution import as_distribution
-from trueline.interop._quantile_loss import level_parameter, point_prediction, trained_levels
+from trueline.interop._quantile_models import level_parameter, point_prediction, trained_levels
 from trueline.interop._readers import (
     ForecastReader,
     read_forecast,
@@ -31,7 +31,7 @@ from trueline.interop._readers import (
     unregister_reader,
 )
 from trueline.interop._scipy.outgoing import to_scipy
-from trueline.interop._sklearn.readers import spread_excludes_noise
+from trueline.interop._sklearn import spread_excludes_noise
 from trueline.interop._skpro.outgoing import to_skpro
 from trueline.interop._tables.outgoing import to_frame
 from trueline.interop._torch.outgoing import to_torch

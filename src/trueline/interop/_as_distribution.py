@@ -1,7 +1,7 @@
 """Conversion of other libraries' forecasts to distributions.
 
 No optional library is imported here: an object of a library can only come from a program that
-has imported it. The package is found from the object's class, and its converter is imported then.
+has imported it. The package and its converter are found from the object's class.
 """
 
 from __future__ import annotations
@@ -11,9 +11,21 @@ from types import GeneratorType
 from typing import Any
 
 from trueline.distributions import Distribution
+from trueline.interop._gluonts import from_gluonts
+from trueline.interop._ngboost import from_ngboost
 from trueline.interop._numbers import from_array, from_tuple
 from trueline.interop._refusals import KINDS, refuse_kind
-from trueline.interop._tables.incoming import from_mapping, from_named
+from trueline.interop._scipy.incoming import from_scipy
+from trueline.interop._skpro.incoming import from_skpro
+from trueline.interop._tables.incoming import (
+    from_mapping,
+    from_named,
+    from_pandas,
+    from_polars,
+    from_pyarrow,
+)
+from trueline.interop._torch.incoming import from_torch
+from trueline.interop._xarray.incoming import from_arviz, from_xarray
 
 
 def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
@@ -73,10 +85,6 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
 
         Distributions and forecasts of other packages need no kind.
 
-    Returns
-    -------
-    Distribution
-
     Raises
     ------
     TypeError
@@ -115,7 +123,7 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     if package is not None:
         if kind is not None and package in _SELF_DESCRIBING:
             refuse_kind(kind, obj, "which says itself what it is")
-        return _converter(package)(obj, kind)
+        return _PACKAGES[package][1](obj, kind)
     if isinstance(obj, tuple):
         named = from_named(obj, kind)
         return from_tuple(obj, kind) if named is None else named
@@ -126,21 +134,25 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     return from_array(obj, kind)
 
 
-_Converter = Callable[[Any, str | None], Distribution]
+def _forecast_of(obj: Any, _: str | None) -> Distribution:
+    """Return the forecast that an object of `to_scipy`, `to_torch` or `to_skpro` was made of."""
+    forecast: Distribution = obj.forecast
+    return forecast
 
-# The module of each package that defines the objects which are converted.
-_HOMES = {
-    "arviz": "arviz",
-    "gluonts": "gluonts.model",
-    "ngboost": "ngboost.distns",
-    "pandas": "pandas",
-    "polars": "polars",
-    "pyarrow": "pyarrow",
-    "scipy": "scipy.stats",
-    "skpro": "skpro.distributions",
-    "torch": "torch.distributions",
-    "trueline": "trueline.interop",
-    "xarray": "xarray",
+
+# The module of each package that defines the objects which are converted, and their converter.
+_PACKAGES: dict[str, tuple[str, Callable[[Any, str | None], Distribution]]] = {
+    "arviz": ("arviz", from_arviz),
+    "gluonts": ("gluonts.model", from_gluonts),
+    "ngboost": ("ngboost.distns", from_ngboost),
+    "pandas": ("pandas", from_pandas),
+    "polars": ("polars", from_polars),
+    "pyarrow": ("pyarrow", from_pyarrow),
+    "scipy": ("scipy.stats", from_scipy),
+    "skpro": ("skpro.distributions", from_skpro),
+    "torch": ("torch.distributions", from_torch),
+    "trueline": ("trueline.interop", _forecast_of),
+    "xarray": ("xarray", from_xarray),
 }
 
 # Packages whose objects are distributions, so that they need no `kind`.
@@ -151,41 +163,6 @@ def _package(obj: Any) -> str | None:
     """Return the package that an object's class, or a parent of it, belongs to."""
     for cls in type(obj).__mro__:
         package = cls.__module__.partition(".")[0]
-        if package in _HOMES and f"{cls.__module__}.".startswith(f"{_HOMES[package]}."):
+        if package in _PACKAGES and f"{cls.__module__}.".startswith(f"{_PACKAGES[package][0]}."):
             return package
     return None
-
-
-def _converter(package: str) -> _Converter:
-    """Import the converter of a package's objects."""
-    convert: _Converter
-    match package:
-        case "arviz":
-            from trueline.interop._xarray.incoming import from_arviz as convert
-        case "gluonts":
-            from trueline.interop._gluonts import from_gluonts as convert
-        case "ngboost":
-            from trueline.interop._ngboost import from_ngboost as convert
-        case "pandas":
-            from trueline.interop._tables.incoming import from_pandas as convert
-        case "polars":
-            from trueline.interop._tables.incoming import from_polars as convert
-        case "pyarrow":
-            from trueline.interop._tables.incoming import from_pyarrow as convert
-        case "scipy":
-            from trueline.interop._scipy.incoming import from_scipy as convert
-        case "skpro":
-            from trueline.interop._skpro.incoming import from_skpro as convert
-        case "torch":
-            from trueline.interop._torch.incoming import from_torch as convert
-        case "xarray":
-            from trueline.interop._xarray.incoming import from_xarray as convert
-        case _:
-            convert = _from_interop
-    return convert
-
-
-def _from_interop(obj: Any, _: str | None) -> Distribution:
-    """Return the forecast that an object of `to_scipy`, `to_torch` or `to_skpro` was made of."""
-    forecast: Distribution = obj.forecast
-    return forecast

@@ -14,20 +14,23 @@ import numpy as np
 
 from trueline.distributions import Distribution, Point, Quantiles
 from trueline.interop._as_distribution import as_distribution
-from trueline.interop._boosting import read_catboost_uncertainty
 from trueline.interop._ngboost import read_ngboost
-from trueline.interop._quantile_forest import read_quantile_forest
-from trueline.interop._quantile_loss import point_prediction, read_quantile_loss
+from trueline.interop._quantile_models import (
+    point_prediction,
+    read_catboost_uncertainty,
+    read_quantile_forest,
+    read_quantile_loss,
+    read_tabpfn,
+)
 from trueline.interop._reading import LEVELS, Reader
-from trueline.interop._sklearn.composition import innermost
-from trueline.interop._sklearn.readers import (
+from trueline.interop._sklearn import (
+    innermost,
     read_linear,
     read_members,
     read_standard_deviation,
     spread_excludes_noise,
 )
 from trueline.interop._skpro.readers import read_skpro
-from trueline.interop._tabpfn import read_tabpfn
 
 
 class ForecastReader:
@@ -59,17 +62,7 @@ class ForecastReader:
         self._regressor_reader: ForecastReader | None = None
 
     def __call__(self, model: Any, X: Any) -> Distribution:
-        """Return the forecasts of the rows of X.
-
-        Parameters
-        ----------
-        model : fitted regressor
-        X : (n, d) array-like
-
-        Returns
-        -------
-        Distribution of n rows
-        """
+        """Return the forecasts of the rows of X, as `read_forecast` does."""
         inner, rows, searched = innermost(model, X)
         readers = (*self._readers, self._read_transformed_target, _read_point)
         if self._found is not None and self._found[0] is type(inner) and not searched:

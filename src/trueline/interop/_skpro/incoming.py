@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray, as_float
+from trueline._validation import FloatArray, Rows, as_float
 from trueline.distributions import (
     Distribution,
     Laplace,
@@ -19,9 +19,11 @@ from trueline.distributions import (
     Samples,
     StudentT,
 )
+from trueline.interop._external import External, as_rows
 from trueline.interop._refusals import checked, refuse, refuse_steps, rows_of
 from trueline.interop._scipy.incoming import cauchy, from_family
-from trueline.interop._skpro.forecast import SkproForecast, skpro_exact
+
+_HALF = np.array([[0.5]])
 
 
 def from_skpro(obj: Any, _kind: str | None = None) -> Distribution:
@@ -49,7 +51,7 @@ def from_skpro(obj: Any, _kind: str | None = None) -> Distribution:
     kind = obj.get_tag("distr:measuretype")
     if kind != "continuous":
         refuse_steps(f"skpro.{name}", draws, kind)
-    missing = [what for what in ("cdf", "ppf", "pdf") if what not in skpro_exact(obj)]
+    missing = [what for what in ("cdf", "ppf", "pdf") if what not in _exact(obj)]
     if missing:
         raise TypeError(
             f"obj is a skpro {name}, whose {' and '.join(missing)} skpro approximates; expected a "
@@ -64,7 +66,7 @@ def _one_row(obj: Any, draws: str) -> Any:
     given = obj.get_params(deep=False) | {"index": [0], "columns": [0]}
     table = type(obj)(**given)
     try:
-        table.ppf(np.array([[0.5]]))
+        table.ppf(_HALF)
     except ValueError:  # it holds another distribution, which is still a scalar
         raise TypeError(
             f"obj is a scalar skpro {type(obj).__name__}, which cannot be made a table; expected "
@@ -104,3 +106,63 @@ _NATIVE: dict[str, tuple[Callable[..., Distribution], dict[str, str]]] = {
     "Delta": (Point, {"loc": "c"}),
     "Exponential": (_exponential, {"rate": "rate"}),  # skpro bisects for its quantiles
 }
+
+
+class SkproForecast(External):
+    """A distribution of skpro with one column."""
+
+    _kind: ClassVar[str] = "from skpro"
+    _reach: ClassVar[float] = 6.0  # as for torch
+
+    def __init__(self, dist: Any) -> None:
+        self.dist = dist
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.dist)
+
+    def _select(self, rows: Rows) -> External:
+        return SkproForecast(self.dist.iloc[rows])
+
+    def _ask(self, name: str, x: FloatArray) -> FloatArray:
+        # skpro takes one value per row, and some of its classes do not select a row twice.
+        out = np.empty((len(self), x.shape[1]))
+        method = getattr(self.dist, name)
+        with np.errstate(all="ignore"):
+            for j in range(x.shape[1]):
+                column = np.broadcast_to(x[:, j : j + 1], (len(self), 1))
+                out[:, j] = np.asarray(method(column))[:, 0]
+        return out
+
+    def _cdf(self, y: FloatArray) -> FloatArray:
+        p = self._ask("cdf", y)
+        return np.where(np.isnan(p), y > self._ppf(_HALF), p)
+
+    def _logpdf(self, y: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            log = (
+                self._ask("log_pdf", y)
+                if "log_pdf" in _exact(self.dist)
+                else np.log(self._ask("pdf", y))
+            )
+        return np.where(np.isnan(log), -np.inf, log)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        return self._ask("ppf", q)
+
+    def _moment(self, name: str) -> FloatArray:
+        # skpro draws a sample if it has no formula.
+        exact = name in _exact(self.dist)
+        moment = np.asarray(getattr(self.dist, name)()) if exact else np.nan
+        return as_rows(moment, len(self), 1)[:, 0]
+
+    def _mean(self) -> FloatArray:
+        return self._moment("mean")
+
+    def _var(self) -> FloatArray:
+        return self._moment("var")
+
+
+def _exact(dist: Any) -> list[str]:
+    """Return the methods that skpro computes by a formula."""
+    return dist.get_tag("capabilities:exact", [], raise_error=False) or []

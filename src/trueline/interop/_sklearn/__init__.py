@@ -1,1 +1,0 @@
-"""Support of scikit-learn and models with its interface."""
