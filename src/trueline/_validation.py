@@ -145,12 +145,13 @@ def all_finite(a: FloatArray) -> bool:
 def check_finite(a: FloatArray, name: str) -> None:
     """Raise if an element is NaN or infinite; the message names the first."""
     if not all_finite(a):
-        _raise_at(a, ~np.isfinite(a), name, "finite numbers", "Drop or impute those rows first")
+        refuse(a, ~np.isfinite(a), name, "finite numbers", "Drop or impute those rows first")
 
 
-def _raise_at(
-    a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, remedy: str
-) -> NoReturn:
+def refuse(a: FloatArray, bad: NDArray[np.bool_], name: str, expected: str, remedy: str) -> None:
+    """Raise if an element is bad; the message names the first."""
+    if not np.any(bad):
+        return
     where = np.argwhere(bad)
     spot = f"[{', '.join(str(int(i)) for i in where[0])}]" if a.ndim else ""
     verb = "is" if len(where) == 1 else "are"
@@ -163,7 +164,7 @@ def _raise_at(
 def check_positive(a: FloatArray, name: str, remedy: str) -> None:
     """Raise if an element is NaN or not above zero; the message names the first."""
     if not a.min() > 0:
-        _raise_at(a, ~(a > 0), name, "numbers above 0", remedy)
+        refuse(a, ~(a > 0), name, "numbers above 0", remedy)
 
 
 def check_no_nan(a: FloatArray, name: str) -> None:
@@ -171,7 +172,7 @@ def check_no_nan(a: FloatArray, name: str) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         total = a.sum()
     if np.isnan(total) and np.isnan(a).any():
-        _raise_at(a, np.isnan(a), name, "real numbers", "Drop or impute those rows first")
+        refuse(a, np.isnan(a), name, "real numbers", "Drop or impute those rows first")
 
 
 def vector(x: ArrayLike, name: str, *, finite: bool = True) -> FloatArray:
@@ -268,10 +269,7 @@ def weights(w: ArrayLike | None, n: int, what: str = "y") -> FloatArray | None:
         return None
     a = vector(w, "sample_weight")
     same_length(n, a, "sample_weight", what)
-    if a.min() < 0:
-        _raise_at(
-            a, a < 0, "sample_weight", "weights of 0 or more", "Drop rows that must not count"
-        )
+    refuse(a, a < 0, "sample_weight", "weights of 0 or more", "Drop rows that must not count")
     if not a.max() > 0:
         raise ValueError("sample_weight is zero in every row; expected at least one above 0.")
     return a

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.series.cases import days
-from trueline.series._calendar import calendar_columns, calendar_inputs, week, weekday
+from trueline.series._known import calendar_columns, calendar_inputs, week, weekday
 
 DATES = np.concatenate([days("1899-12-01", 800), days("1969-12-20", 30), days("2014-01-01", 5000)])
 

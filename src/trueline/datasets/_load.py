@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from trueline._files import write_text
+from trueline._messages import did_you_mean
 from trueline._validation import FloatArray
 from trueline.datasets._sets import SETS, Info
 
@@ -109,8 +110,6 @@ def load(name: str) -> Dataset:
 def _known(name: str) -> Info:
     if name in SETS:
         return SETS[name]
-    from trueline._messages import did_you_mean
-
     hint = did_you_mean(name, SETS) if isinstance(name, str) else ""
     raise ValueError(f"{name!r} is not a data set; expected one of {', '.join(SETS)}.{hint}")
 
@@ -128,10 +127,6 @@ def read_data_file(name: str, sha256: str, *, source: str, remedy: str) -> bytes
         Where the file comes from, for the error message.
     remedy : str
         What to do without the file, as a sentence without its full stop, for the error message.
-
-    Returns
-    -------
-    bytes
 
     Raises
     ------

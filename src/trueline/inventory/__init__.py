@@ -5,15 +5,13 @@ If gymnasium is installed, importing this module registers ``trueline/Perishable
 """
 
 from contextlib import suppress
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from trueline._messages import MissingPackageError
-from trueline.inventory._oracle import Oracle
+from trueline._messages import library
 from trueline.inventory._planner import Plan, plan
 from trueline.inventory._policies import Known, Newsvendor, Planner, Policy, SeasonalNaive
-from trueline.inventory._simulation import Simulation, simulate
+from trueline.inventory._simulation import Oracle, Simulation, simulate
 from trueline.inventory._store import Step, Store
 
 if TYPE_CHECKING:
@@ -37,21 +35,19 @@ __all__ = [
 if find_spec("gymnasium") is not None:
     __all__ += ["PerishableInventoryEnv"]
     with suppress(ImportError):  # if gymnasium is broken, using the environment says so
-        from trueline.inventory._register import register as _register
+        import gymnasium as _gymnasium
 
-        _register()
+        if "trueline/PerishableInventory-v0" not in _gymnasium.registry:
+            _gymnasium.register(
+                id="trueline/PerishableInventory-v0",
+                entry_point="trueline.inventory._environment:PerishableInventoryEnv",
+            )
 
 
 def __getattr__(name: str) -> object:
     if name != "PerishableInventoryEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        import_module("gymnasium")
-    except ImportError as error:
-        raise MissingPackageError(
-            f"the environment needs gymnasium, which cannot be imported ({error}). "
-            f'Install it with: pip install "trueline[inventory]"'
-        ) from error
+    library("gymnasium", "the environment", '"trueline[inventory]"')
     from trueline.inventory._environment import PerishableInventoryEnv
 
     return PerishableInventoryEnv

@@ -10,9 +10,15 @@ from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
 from trueline.distributions import Distribution, Normal
-from trueline.inventory._days import WEEKDAYS, IntArray, check_closed, check_dates
 from trueline.inventory._simulation import Period, check_period
-from trueline.inventory._store import Store, check_shelf
+from trueline.inventory._store import (
+    WEEKDAYS,
+    IntArray,
+    Store,
+    check_closed,
+    check_dates,
+    check_shelf,
+)
 
 Observation = NDArray[np.int64]
 

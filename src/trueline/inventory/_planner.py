@@ -12,10 +12,22 @@ from numpy.typing import ArrayLike
 from trueline._validation import FloatArray, check_count
 from trueline.distributions import Distribution
 from trueline.interop import as_distribution
-from trueline.inventory._days import IntArray, Mask, check_closed, weekday as weekday_of
-from trueline.inventory._demand import masses, on_grid, reach, total_masses
-from trueline.inventory._store import Store, check_shelf
-from trueline.inventory._tables import DayOfDemand, total_steps
+from trueline.inventory._demand import (
+    DayOfDemand,
+    masses,
+    on_grid,
+    reach,
+    total_masses,
+    total_steps,
+)
+from trueline.inventory._store import (
+    IntArray,
+    Mask,
+    Store,
+    check_closed,
+    check_shelf,
+    weekday as weekday_of,
+)
 
 # Points of the demand of a day for the upper bound of orders, which need not be tight.
 _BOUND_POINTS = 256
@@ -159,10 +171,6 @@ def plan(
     tolerance : float, default 0
         Difference from the best value within which an order counts as equally good. The smallest
         such order is returned.
-
-    Returns
-    -------
-    Plan
 
     Examples
     --------

@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from trueline._validation import check_count, level as check_level
 from trueline.distributions import Distribution
 from trueline.interop import as_distribution
-from trueline.inventory._days import IntArray, Mask
 from trueline.inventory._demand import masses, total_masses
 from trueline.inventory._planner import plan
-from trueline.inventory._store import Store, check_demand
+from trueline.inventory._store import IntArray, Mask, Store, check_demand
 
 #: The forecasts of all days: a function of the day, one forecast per day, or one for all days.
 Forecasts = Distribution | Sequence[Distribution | None] | Callable[[int], Distribution]

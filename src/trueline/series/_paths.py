@@ -126,10 +126,6 @@ class Paths:
         lead : int or (n,) array-like
             1 for the target day of the window, up to the horizon; one number for all rows or one
             per row, as `Windows.latest` returns them.
-
-        Returns
-        -------
-        Samples
         """
         return Samples(self._values_at(lead))
 
@@ -196,10 +192,6 @@ def sample_paths(
     unknown_covariates : float, optional
         Value of the covariates on days that are not in the frame, such as days when the shop is
         closed. By default such a day is an error.
-
-    Returns
-    -------
-    Paths
 
     Examples
     --------
