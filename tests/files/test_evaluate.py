@@ -6,8 +6,8 @@ import pytest
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline.files import Columns, FileError, _source
-from trueline.metrics import EvaluationAccumulator, _evaluate as metrics_evaluate, _sketch
-from trueline.metrics._sketch import PitHistogram, SpreadCells
+from trueline.metrics import EvaluationAccumulator, _accumulator, _evaluate as metrics_evaluate
+from trueline.metrics._accumulator import PitHistogram, SpreadCells
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -98,7 +98,7 @@ def test_the_histogram_has_the_distance_of_the_values():
         histogram = PitHistogram()
         for rows in (slice(0, 7000), slice(7000, None)):
             histogram.add(u[rows], None if weight is None else weight[rows])
-        exact = _sketch.Ecdf(u.copy(), weight).distance()
+        exact = _accumulator.Ecdf(u.copy(), weight).distance()
         assert abs(histogram.distance() - exact) <= 1e-6
 
 
@@ -122,7 +122,7 @@ def test_cells_of_equal_variance(order):
     squared_error = variance * rng.chisquare(1, size=n) * (1 + (variance > 1))
     cells = cells_of(variance, squared_error, 10_000)
     np.testing.assert_allclose(cells.means(), (variance.mean(), squared_error.mean()), rtol=1e-12)
-    exact = _sketch.binned_error(variance, squared_error, 10, None)
+    exact = _accumulator.binned_error(variance, squared_error, 10, None)
     # A bin has 10,000 rows. A cell has three of them at most, and a row is worth 1e-4 of its bin.
     np.testing.assert_allclose(cells.ence(), exact, rtol=1e-3)
 

@@ -128,10 +128,6 @@ class CalibrationDisplay(FromPredictions):
             Where to draw; a new figure by default.
         **kwargs : dict
             For `plot`.
-
-        Returns
-        -------
-        CalibrationDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
@@ -155,10 +151,6 @@ class CalibrationDisplay(FromPredictions):
             Whether to draw the legend.
         **kwargs : dict
             For the lines, as in `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        self
         """
         self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (5.0, 5.0))
         self.reference_, self.band_, self.legend_ = None, None, None

@@ -67,10 +67,6 @@ class FromPredictions(ABC):
             Name of a single model, by default that of its class.
         **kwargs : dict
             Options of `from_predictions`.
-
-        Returns
-        -------
-        self
         """
         _style.require_matplotlib(f"{cls.__name__}.from_estimator")
         if isinstance(estimator, Mapping):

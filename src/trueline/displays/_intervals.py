@@ -196,10 +196,6 @@ class IntervalDisplay:
             Where to draw; a new figure by default.
         **kwargs : dict
             For `plot`.
-
-        Returns
-        -------
-        IntervalDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         if max_rows is not None:
@@ -250,10 +246,6 @@ class IntervalDisplay:
             Their outcomes.
         x, name, ax, **kwargs
             As in `from_predictions`; the name is that of the class by default.
-
-        Returns
-        -------
-        IntervalDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_estimator")
         dist = read_forecast(estimator, X)
@@ -281,10 +273,6 @@ class IntervalDisplay:
             Whether to draw the legend.
         color : str, optional
             Colour of the forecast and its intervals.
-
-        Returns
-        -------
-        self
         """
         if kind not in ("band", "bars"):
             raise ValueError(f'kind is {kind!r}; expected "band" or "bars".')

@@ -116,10 +116,6 @@ class PITDisplay(FromPredictions):
             Where to draw; a new figure by default.
         **kwargs : dict
             For `plot`.
-
-        Returns
-        -------
-        PITDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
@@ -152,10 +148,6 @@ class PITDisplay(FromPredictions):
             Whether to draw the legend.
         **kwargs : dict
             For the lines, as in `matplotlib.axes.Axes.stairs` or `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        self
         """
         self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (6.0, 4.0))
         self.reference_, self.band_, self.legend_ = None, None, None

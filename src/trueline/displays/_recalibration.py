@@ -137,10 +137,6 @@ class RecalibrationDisplay:
             Where to draw; a new figure by default.
         **kwargs : dict
             For `plot`.
-
-        Returns
-        -------
-        RecalibrationDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_recalibrator")
         if isinstance(recalibrator, Mapping):
@@ -181,10 +177,6 @@ class RecalibrationDisplay:
             Not used, present for consistency with other displays.
         name, unit, ax, **kwargs
             As in `from_recalibrator`.
-
-        Returns
-        -------
-        RecalibrationDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_estimator")
         several = getattr(estimator, "recalibrators_", None)
@@ -221,10 +213,6 @@ class RecalibrationDisplay:
             Whether to draw the legend.
         **kwargs : dict
             For the lines, as in `matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        self
         """
         self._check_axis(x)
         self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (6.0, 4.5))

@@ -142,10 +142,6 @@ class SharpnessDisplay(FromPredictions):
             Where to draw; a new figure by default.
         **kwargs : dict
             For `plot`.
-
-        Returns
-        -------
-        SharpnessDisplay
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
@@ -169,10 +165,6 @@ class SharpnessDisplay(FromPredictions):
             Where to draw; a new figure by default. They should be empty.
         **kwargs : dict
             For the histograms, as in `matplotlib.axes.Axes.stairs`.
-
-        Returns
-        -------
-        self
         """
         count = len(self.widths)
         size = (6.0, 1.2 + 0.9 * count)

@@ -1,10 +1,6 @@
 """Diagnostics of forecasts: calibration, sharpness, scores, and a verdict."""
 
-from trueline.metrics._accumulator import (
-    EvaluationAccumulator,
-    FileEvaluation,
-    GroupEvaluation,
-)
+from trueline.metrics._accumulator import EvaluationAccumulator, FileEvaluation, GroupEvaluation
 from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
@@ -12,22 +8,28 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
-from trueline.metrics._edge import check_forecast, check_rows
 from trueline.metrics._evaluate import Evaluation, evaluate
-from trueline.metrics._intervals import coverage, interval_misses, interval_score
-from trueline.metrics._maps import RecalibrationMap, recalibration_map
-from trueline.metrics._pit import pit
-from trueline.metrics._scores import crps, log_score, pinball_loss
+from trueline.metrics._pit import CalibrationTest, calibration_test, pit
+from trueline.metrics._rows import check_forecast, check_rows
+from trueline.metrics._scores import (
+    coverage,
+    crps,
+    interval_misses,
+    interval_score,
+    log_score,
+    pinball_loss,
+)
 from trueline.metrics._spread import ence, sharpness
 from trueline.metrics._summaries import (
     PITDifference,
     PITHistogram,
+    RecalibrationMap,
     Widths,
     interval_widths,
     pit_difference,
     pit_histogram,
+    recalibration_map,
 )
-from trueline.metrics._uniformity import CalibrationTest, calibration_test
 from trueline.metrics._verdict import (
     CalibrationVerdict,
     CoverageVerdict,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,12 +15,16 @@ from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, error_of, floor_of
 from trueline.metrics._evaluate import Evaluation, Rows, Sums, average, conclude, judge, one_pass
-from trueline.metrics._mean import add
-from trueline.metrics._sketch import PitHistogram, SpreadCells
+from trueline.metrics._pit import Ecdf
+from trueline.metrics._rows import add, levels_below
+from trueline.metrics._spread import N_BINS, binned_error
+from trueline.recalibration._cells import Cells
 
 # Scores that are averaged per group.
 _GROUP_MEANS = ("inside", "width", "crps")
 _N_SUMS = 3 + len(_GROUP_MEANS)
+# Number of bins of the PIT values of many rows.
+_BINS = 1 << 20
 
 Codes = NDArray[np.integer[Any]]
 # Returns the number of rows that the map of a group was fitted on, for None that of all rows.
@@ -29,15 +33,7 @@ FitRows = Callable[[Any], float]
 
 @dataclass(frozen=True)
 class GroupEvaluation:
-    """Results for one group of a `FileEvaluation`.
-
-    Attributes
-    ----------
-    n : int
-        Number of rows.
-    calibration_error, calibration_floor : float
-    coverage, interval_width, crps : float
-    """
+    """Results for one group of a `FileEvaluation`: n rows, and fields of an `Evaluation`."""
 
     n: int
     calibration_error: float
@@ -104,13 +100,11 @@ class EvaluationAccumulator:
     >>> import numpy as np
     >>> import trueline as tl
     >>> from trueline.metrics import EvaluationAccumulator
-    >>> y, rng = np.array([0.0, 1.0, 3.0]), np.random.default_rng(0)
-    >>> parts = []
-    >>> for rows in (slice(0, 1), slice(1, 3)):
-    ...     part = EvaluationAccumulator(0.9)
-    ...     part.add(y[rows], tl.Normal(y[rows], 1.0), None, rng)
-    ...     parts.append(part)
-    >>> parts[0].merge(parts[1]).finish().overall.n
+    >>> rng = np.random.default_rng(0)
+    >>> first, second = EvaluationAccumulator(0.9), EvaluationAccumulator(0.9)
+    >>> first.add(np.array([0.0]), tl.Normal([0.0], 1.0), None, rng)
+    >>> second.add(np.array([1.0, 3.0]), tl.Normal([1.0, 2.0], 1.0), None, rng)
+    >>> first.merge(second).finish().overall.n
     3
     """
 
@@ -226,22 +220,15 @@ class EvaluationAccumulator:
         return FileEvaluation(overall, groups, self._pit is None)
 
     def _overall(self, whole: float, squares: float, n_fit: float | None) -> Evaluation:
+        settings = self._levels, self.coverage, n_fit
         if self._pit is None:
             w = np.concatenate(self._kept_weights) if self._kept_weights else None
-            return judge(self._sums, _joined(self._rows), w, self._levels, self.coverage, n_fit)
+            return judge(self._sums, _joined(self._rows), w, *settings)
         means = average(self._sums, whole)
         means["variance"], means["squared_error"] = self._spread.means()
-        return conclude(
-            self.n,
-            whole**2 / squares,
-            means,
-            np.cumsum(self._counts)[:-1] / whole,
-            self._pit.distance(),
-            self._spread.ence(),
-            self._levels,
-            self.coverage,
-            n_fit,
-        )
+        observed = np.cumsum(self._counts)[:-1] / whole
+        distance, ence = self._pit.distance(), self._spread.ence()
+        return conclude(self.n, whole**2 / squares, means, observed, distance, ence, *settings)
 
     def to_state(self, most_rows: int) -> dict[str, Any]:
         """Return numbers and arrays that `from_state` reads; above `most_rows` rows, in cells."""
@@ -286,28 +273,17 @@ class EvaluationAccumulator:
         return made
 
 
-def levels_below(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
-    """Return the number of levels below each value."""
-    # A pass for each of a few levels is faster than a search, whose branches are unpredictable.
-    place = np.zeros(u.size, dtype=np.uint8)
-    for level in levels:
-        place += u > level
-    return place.astype(np.intp)
-
-
 def _joined(parts: list[Rows]) -> Rows:
     """Concatenate rows."""
     if len(parts) == 1:
         return parts[0]
-    stepped = any(part.uniform is not None for part in parts)
-    return Rows(
-        np.concatenate([part.pit for part in parts]),
-        np.concatenate([part.variance for part in parts]),
-        np.concatenate([part.squared_error for part in parts]),
-        np.concatenate([p.pit if p.uniform is None else p.uniform for p in parts])
-        if stepped
-        else None,
+    pit, variance, squared_error = (
+        np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True)
     )
+    uniform = None
+    if any(part.uniform is not None for part in parts):
+        uniform = np.concatenate([p.pit if p.uniform is None else p.uniform for p in parts])
+    return Rows(pit, variance, squared_error, uniform)
 
 
 class _GroupSums:
@@ -382,3 +358,87 @@ class _GroupSums:
                 crps=crps / whole,
             )
         return found
+
+
+@dataclass(eq=False)
+class PitHistogram:
+    """Weight of the PIT values in 2^20 bins: the Kolmogorov-Smirnov statistic within 1e-6."""
+
+    weight: FloatArray = field(default_factory=lambda: np.zeros(_BINS))
+
+    def add(self, u: FloatArray, w: FloatArray | None) -> None:
+        """Add values."""
+        # Bin b holds the values above b / 2^20, up to (b + 1) / 2^20.
+        at = np.ceil(u * _BINS)
+        at -= 1.0
+        bins = np.maximum(at, 0.0, out=at).astype(np.intp)
+        np.add.at(self.weight, bins, 1.0 if w is None else w)
+
+    def merge(self, other: PitHistogram) -> PitHistogram:
+        """Return the histogram of both; neither changes."""
+        return PitHistogram(self.weight + other.weight)
+
+    def distance(self) -> float:
+        """Largest distance from the uniform CDF, with each value at the upper end of its bin."""
+        filled, weight = self.to_state()
+        return Ecdf((filled + 1.0) / _BINS, weight).distance()
+
+    def to_state(self) -> tuple[FloatArray, FloatArray]:
+        """Return the positions of the bins that are not empty, and their weights."""
+        filled = np.flatnonzero(self.weight)
+        return filled.astype(np.float64), self.weight[filled]
+
+    @classmethod
+    def from_state(cls, state: Sequence[FloatArray]) -> Self:
+        """Return the histogram that `to_state` described."""
+        bins, weight = state
+        made = cls()
+        made.weight[bins.astype(np.intp)] = weight
+        return made
+
+
+@dataclass(eq=False)
+class SpreadCells:
+    """Mean variance and squared error of rows with nearly the same variance.
+
+    Rows whose variances agree in 16 bits of mantissa share a cell, and therefore a bin of the ENCE.
+    Means over all rows and over a bin are exact.
+    """
+
+    cells: Cells = field(default_factory=lambda: Cells(3))
+
+    def add(self, variance: FloatArray, squared_error: FloatArray, w: FloatArray | None) -> None:
+        """Add rows."""
+        if w is None:
+            self.cells.add(variance, 1.0, variance, squared_error)
+            return
+        kept = w > 0  # 0 times infinity is NaN
+        w, variance, squared_error = w[kept], variance[kept], squared_error[kept]
+        self.cells.add(variance, w, w * variance, w * squared_error)
+
+    def merge(self, other: SpreadCells) -> SpreadCells:
+        """Return the cells of both; neither changes."""
+        return SpreadCells(self.cells.merge(other.cells))
+
+    def means(self) -> tuple[float, float]:
+        """Mean variance and mean squared error."""
+        _, (weight, *sums) = self.cells.filled()
+        variance, squared_error = (float(s.sum() / weight.sum()) for s in sums)
+        return variance, squared_error
+
+    def ence(self) -> float:
+        """Expected normalised calibration error."""
+        _, (weight, variance, squared_error) = self.cells.filled()
+        return binned_error(variance / weight, squared_error / weight, N_BINS, weight)
+
+    def to_state(self) -> tuple[FloatArray, ...]:
+        """Return the variance and the sums of the cells that are not empty."""
+        variance, sums = self.cells.filled()
+        return variance, *sums
+
+    @classmethod
+    def from_state(cls, state: Sequence[FloatArray]) -> Self:
+        """Return the cells that `to_state` described."""
+        made = cls()
+        made.cells.add(*state)
+        return made

@@ -18,9 +18,8 @@ from trueline._validation import (
 )
 from trueline.distributions import Distribution
 from trueline.metrics._bands import consistency_band, inside_band
-from trueline.metrics._edge import check_rows
-from trueline.metrics._mean import effective_size
 from trueline.metrics._pit import Ecdf, pit_rows
+from trueline.metrics._rows import check_rows, effective_size
 
 LevelWeights = Literal["uniform", "counts"] | ArrayLike
 
@@ -104,10 +103,6 @@ def calibration_curve(
         (sum w)^2 / sum w^2, rounded.
     confidence : float, default 0.95
 
-    Returns
-    -------
-    CalibrationCurve
-
     Examples
     --------
     >>> import numpy as np
@@ -166,12 +161,8 @@ def calibration_error(
 
     Parameters
     ----------
-    y : (n,) array-like
-        Outcomes.
-    dist : Distribution
-        The n forecasts.
-    levels : (m,) array-like, optional
-        Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
+    y, dist, levels
+        The same as in `calibration_curve`.
     weights : {"uniform", "counts"} or (m,) array-like, default "uniform"
         Weights w_j of the levels: all 1, or in proportion to the number of outcomes at or below
         their quantile at p_j with sum m, or the given ones.
@@ -225,15 +216,8 @@ def calibration_floor(
         Number of test rows; with weights their effective number.
     n_fit : float, optional
         Number of rows that a recalibrator was fitted on.
-    levels : (m,) array-like, optional
-        Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
-    weights : {"uniform", "counts"} or (m,) array-like, default "uniform"
-        Weights of the levels, as in `calibration_error`; "counts" are replaced by their expected
-        values.
-
-    Returns
-    -------
-    float
+    levels, weights
+        The same as in `calibration_error`; "counts" are replaced by their expected values.
 
     Examples
     --------

@@ -14,12 +14,10 @@ from trueline._messages import count
 from trueline._validation import FloatArray, RandomState, check_row_count, generator, level
 from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._edge import check_rows
-from trueline.metrics._intervals import interval_misses, penalty
-from trueline.metrics._mean import add, effective_size, mean, size, total
-from trueline.metrics._pit import Ecdf, above_zero, pit_bounds, spread
+from trueline.metrics._pit import Ecdf, above_zero, p_value, randomised
+from trueline.metrics._rows import add, check_rows, effective_size, mean, size, total
+from trueline.metrics._scores import interval_misses, penalty
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
-from trueline.metrics._uniformity import p_value
 from trueline.metrics._verdict import Verdict, chance_range, decide_calibration, decide_coverage
 
 # Rows worked on at a time, few enough that intermediate results stay in the cache.
@@ -165,10 +163,6 @@ def evaluate(
     random_state : None, int or numpy.random.Generator, default 0
         Used for the p-value of forecasts with steps; see `pit`.
 
-    Returns
-    -------
-    Evaluation
-
     Examples
     --------
     >>> import numpy as np
@@ -239,7 +233,7 @@ def one_pass(
         pit[block] = found.pop("pit")
         variance[block], squared_error[block] = found.pop("variance"), found.pop("squared_error")
         if uniform is not None:
-            uniform[block] = spread(*pit_bounds(outcomes, part, pit[block]), rng)
+            uniform[block] = randomised(outcomes, part, pit[block], rng)
         for inner in _slices(len(part), _BLOCK):
             rows = slice(block.start + inner.start, block.start + inner.stop)
             scores = {name: values[inner] for name, values in found.items()}

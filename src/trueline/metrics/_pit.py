@@ -1,13 +1,15 @@
-"""Probability integral transforms, and their empirical distribution."""
+"""Probability integral transforms, their empirical distribution, and a test of calibration."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution
-from trueline.metrics._edge import check_rows
+from trueline.metrics._rows import check_rows, effective_size
 
 _SMALLEST = np.nextafter(0.0, 1.0)
 
@@ -65,7 +67,7 @@ def pit_rows(y: FloatArray, dist: Distribution) -> FloatArray:
 def uniform_rows(y: FloatArray, dist: Distribution, rng: np.random.Generator) -> FloatArray:
     """PIT values that are uniform if the forecast is calibrated, with steps or without."""
     u = pit_rows(y, dist)
-    return spread(*pit_bounds(y, dist, u), rng) if dist._may_have_atoms else u
+    return randomised(y, dist, u, rng) if dist._may_have_atoms else u
 
 
 def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
@@ -77,26 +79,16 @@ def above_zero(u: FloatArray, y: FloatArray, dist: Distribution) -> FloatArray:
     return u
 
 
-def pit_bounds(y: FloatArray, dist: Distribution, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the lower and upper end of the step of F at each outcome."""
-    lower, upper = dist._pit_bounds(y[:, None], u[:, None])
-    return lower[:, 0], upper[:, 0]
-
-
-def spread(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Uniform between the bounds."""
+def randomised(
+    y: FloatArray, dist: Distribution, u: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """Draw uniformly from the step of F at each outcome, where u is F(y)."""
+    lower, upper = (ends[:, 0] for ends in dist._pit_bounds(y[:, None], u[:, None]))
     return lower + (upper - lower) * rng.random(lower.size)
 
 
 class Ecdf:
-    """Empirical distribution of PIT values, sorted once and evaluated at any level.
-
-    Parameters
-    ----------
-    u : (n,) array
-        It is sorted in place.
-    w : (n,) array or None
-    """
+    """Empirical distribution of PIT values, which are sorted in place."""
 
     def __init__(self, u: FloatArray, w: FloatArray | None) -> None:
         self.values = u
@@ -133,3 +125,87 @@ class Ecdf:
         mass = 1.0 / self.values.size if self._mass is None else self._mass
         below = np.subtract(mass, gap, out=gap).max()
         return float(max(above, below))
+
+
+@dataclass(frozen=True)
+class CalibrationTest:
+    """Result of `calibration_test`.
+
+    Attributes
+    ----------
+    statistic : float
+        Largest distance of the calibration curve from the diagonal.
+    p_value : float
+        Probability of at least this distance if the forecast is calibrated.
+    n_effective : float
+        Number of rows; with weights Kish's effective number.
+    method : str
+        Name of the test.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> result = tl.calibration_test([0.0, 0.1, -0.1], tl.Normal([0.0, 0.0, 0.0], 1.0))
+    >>> result.n_effective
+    3.0
+    """
+
+    statistic: float
+    p_value: float
+    n_effective: float
+    method: str
+
+
+def calibration_test(
+    y: ArrayLike,
+    dist: Distribution,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = None,
+) -> CalibrationTest:
+    """Test whether the forecast is calibrated: Kolmogorov-Smirnov on the PIT.
+
+    The PIT values of a calibrated forecast are uniform. The p-value is that of the exact law of
+    the statistic. If the forecast has steps the randomised PIT is used, see `pit`, so that the
+    test keeps its size for `Samples` and for discrete outcomes.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Independent outcomes that neither the model nor a recalibrator has seen.
+    dist : Distribution
+        The n forecasts.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows. The p-value is then approximate, with Kish's effective number of
+        rows, (sum w)^2 / sum w^2, rounded. A row of weight 2 is one observation that counts
+        twice, not two rows.
+    random_state : None, int or numpy.random.Generator
+        Used if the forecast has steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=500)
+    >>> print(f"{tl.calibration_test(y, tl.Normal(np.zeros(500), 1.0)).p_value:.2f}")
+    0.63
+    >>> print(f"{tl.calibration_test(y, tl.Normal(np.zeros(500), 0.5)).p_value:.2f}")
+    0.00
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    u = uniform_rows(y, dist, generator(random_state))
+    method = "Kolmogorov-Smirnov"
+    if dist._may_have_atoms:
+        method += " on the randomised PIT"
+    if w is not None:
+        method += ", effective number of rows"
+    statistic = Ecdf(u, w).distance()
+    n_effective = effective_size(w, y.size)
+    return CalibrationTest(statistic, p_value(statistic, n_effective), n_effective, method)
+
+
+def p_value(statistic: float, n_effective: float) -> float:
+    """Return the probability that the statistic of uniform values is at least this large."""
+    from scipy.stats import kstwo
+
+    return float(kstwo.sf(statistic, round(n_effective)))

@@ -1,4 +1,4 @@
-"""Scores of a whole forecast: CRPS, log score, pinball loss."""
+"""Scores of forecasts: CRPS, log score, pinball loss, coverage and score of intervals."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, levels as check_levels
+from trueline._validation import FloatArray, level as check_level, levels as check_levels
 from trueline.distributions import Distribution
-from trueline.metrics._edge import check_rows
-from trueline.metrics._mean import mean, size, total
+from trueline.metrics._rows import check_rows, mean, size, total
 
 Weights = ArrayLike | None
 
 # Number of elements of a table of rows and levels that is worked on at a time.
 _BLOCK = 1 << 17
+# A few units in the last place.
+_ROUNDING = 1e-15
 
 
 @overload
@@ -45,10 +46,6 @@ def crps(
     reduce : bool, default True
         False returns the unweighted score of each row.
 
-    Returns
-    -------
-    float, or ndarray (n,)
-
     Examples
     --------
     >>> import trueline as tl
@@ -59,14 +56,9 @@ def crps(
     array([0.4436, 0.7264, 0.6024])
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    rows = crps_rows(y, dist)
-    return mean(rows, w) if reduce else rows
-
-
-def crps_rows(y: FloatArray, dist: Distribution) -> FloatArray:
-    """CRPS of each row."""
     with np.errstate(over="ignore"):
-        return dist._crps(y[:, None])[:, 0]
+        rows = dist._crps(y[:, None])[:, 0]
+    return mean(rows, w) if reduce else rows
 
 
 @overload
@@ -88,18 +80,8 @@ def log_score(
 
     Parameters
     ----------
-    y : (n,) array-like
-        Outcomes.
-    dist : Distribution
-        The n forecasts.
-    sample_weight : (n,) array-like, optional
-        Weights of the rows in the mean.
-    reduce : bool, default True
-        False returns the unweighted score of each row.
-
-    Returns
-    -------
-    float, or ndarray (n,)
+    y, dist, sample_weight, reduce
+        The same as in `crps`.
 
     Examples
     --------
@@ -111,14 +93,9 @@ def log_score(
     inf
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    rows = log_rows(y, dist)
-    return mean(rows, w) if reduce else rows
-
-
-def log_rows(y: FloatArray, dist: Distribution) -> FloatArray:
-    """Negative log density of each row."""
     with np.errstate(over="ignore"):
-        return -dist._logpdf(y[:, None])[:, 0]
+        rows = -dist._logpdf(y[:, None])[:, 0]
+    return mean(rows, w) if reduce else rows
 
 
 @overload
@@ -127,7 +104,7 @@ def pinball_loss(
     dist: Distribution,
     level: float,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     reduce: Literal[True] = True,
 ) -> float: ...
 @overload
@@ -136,7 +113,7 @@ def pinball_loss(
     dist: Distribution,
     level: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     reduce: bool = True,
 ) -> FloatArray: ...
 def pinball_loss(
@@ -144,7 +121,7 @@ def pinball_loss(
     dist: Distribution,
     level: ArrayLike,
     *,
-    sample_weight: ArrayLike | None = None,
+    sample_weight: Weights = None,
     reduce: bool = True,
 ) -> float | FloatArray:
     """Mean pinball (quantile) loss of the forecast's quantiles; lower is better.
@@ -157,16 +134,10 @@ def pinball_loss(
 
     Parameters
     ----------
-    y : (n,) array-like
-        Outcomes.
-    dist : Distribution
-        The n forecasts.
+    y, dist, sample_weight, reduce
+        The same as in `crps`.
     level : scalar or (m,) array-like
         Levels in (0, 1).
-    sample_weight : (n,) array-like, optional
-        Weights of the rows in the mean.
-    reduce : bool, default True
-        False returns the unweighted loss of each row.
 
     Returns
     -------
@@ -240,3 +211,135 @@ def _pinball_means_in_blocks(
         part = None if w is None else w[rows]
         sums += [total(loss, part) for loss in losses.T]
     return sums / size(w, y.size)
+
+
+@overload
+def coverage(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: Literal[True] = True,
+) -> float: ...
+@overload
+def coverage(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: Literal[False],
+) -> FloatArray: ...
+def coverage(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: bool = True,
+) -> float | FloatArray:
+    """Share of outcomes inside their central interval, ends included.
+
+    Parameters
+    ----------
+    y : (n,) array-like
+        Outcomes.
+    dist : Distribution
+        The n forecasts.
+    coverage : float, default 0.9
+        Probability of the interval.
+    sample_weight : (n,) array-like, optional
+        Weights of the rows in the mean.
+    reduce : bool, default True
+        False returns 1.0 for each row inside and 0.0 for each row outside.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
+    >>> tl.coverage([-2.0, 0.5, 1.0, 1.5], F, 0.9)
+    0.75
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    miss = interval_misses(y, *dist.interval(check_level(coverage, "coverage")))
+    rows = (miss == 0.0).astype(np.float64)
+    return mean(rows, w) if reduce else rows
+
+
+def interval_misses(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Distance by which each outcome misses its interval; 0 for those inside.
+
+    Parameters
+    ----------
+    y, lower, upper : ndarray, (n,)
+        Outcomes and ends of their intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.metrics import interval_misses
+    >>> interval_misses(np.array([0.0, 3.0]), np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    array([0., 2.])
+    """
+    miss = lower - y
+    np.maximum(miss, y - upper, out=miss)
+    # A bound at an outcome of the fit, such as a count, is equal to it up to rounding only.
+    return np.where(miss <= _ROUNDING * np.abs(y), 0.0, miss)
+
+
+@overload
+def interval_score(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: Literal[True] = True,
+) -> float: ...
+@overload
+def interval_score(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: Literal[False],
+) -> FloatArray: ...
+def interval_score(
+    y: ArrayLike,
+    dist: Distribution,
+    coverage: float = 0.9,
+    *,
+    sample_weight: Weights = None,
+    reduce: bool = True,
+) -> float | FloatArray:
+    """Mean interval score of the central interval; lower is better.
+
+    It is the width, plus 2 / (1 - coverage) times the distance by which the outcome misses the
+    interval (Gneiting and Raftery, 2007, section 6.2, doi:10.1198/016214506000001437).
+
+    Parameters
+    ----------
+    y, dist, coverage, sample_weight
+        The same as in `coverage`.
+    reduce : bool, default True
+        False returns the unweighted score of each row.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> F = tl.Normal([0.0, 0.0], 1.0)
+    >>> tl.interval_score([0.0, 2.0], F, 0.9, reduce=False).round(4)
+    array([ 3.2897, 10.3926])
+    """
+    y, dist, w = check_rows(y, dist, sample_weight)
+    c = check_level(coverage, "coverage")
+    lower, upper = dist.interval(c)
+    rows = upper - lower + interval_misses(y, lower, upper) * penalty(c)
+    return mean(rows, w) if reduce else rows
+
+
+def penalty(coverage: float) -> float:
+    """Return the weight of a miss in the interval score."""
+    return 2.0 / (1.0 - coverage)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import FloatArray, check_count
+from trueline._validation import FloatArray, check_count, weights
 from trueline.distributions import Distribution
-from trueline.metrics._edge import check_forecast, check_rows, check_weights
-from trueline.metrics._mean import mean
+from trueline.metrics._rows import check_forecast, check_rows, levels_below, mean
 
 N_BINS = 10
 
@@ -38,7 +37,7 @@ def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> 
     >>> round(tl.sharpness(F), 4), round(tl.sharpness(F) ** 0.5, 6)
     (0.42, 0.648074)
     """
-    w = check_weights(sample_weight, check_forecast(dist))
+    w = weights(sample_weight, len(check_forecast(dist)), "the forecast")
     return mean(variance_rows(dist), w)
 
 
@@ -109,11 +108,7 @@ def binned_error(
     if w is not None and not w.min() > 0:
         kept = w > 0
         variance, squared_error, w = variance[kept], squared_error[kept], w[kept]
-    # A pass for each of a few edges is faster than a search, whose branches are unpredictable.
-    bins = np.zeros(variance.size, dtype=np.min_scalar_type(n_bins))
-    for edge in _edges(variance, n_bins, w):
-        bins += variance > edge
-    bins = bins.astype(np.intp)
+    bins = levels_below(_edges(variance, n_bins, w), variance)
     weight = np.bincount(bins, w)
     filled = weight > 0
     rmv, rmse = (

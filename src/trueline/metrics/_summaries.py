@@ -1,23 +1,29 @@
-"""Summaries of many rows in a few hundred numbers, for pictures."""
+"""Summaries of many rows, and of a fitted map, in a few hundred numbers, for pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
-from trueline._validation import FloatArray, RandomState, check_count, generator, level
+from trueline._validation import FloatArray, RandomState, check_count, generator, level, weights
 from trueline.distributions import Distribution
+from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
 from trueline.metrics._bands import central_counts, consistency_band, inside_band
-from trueline.metrics._edge import check_forecast, check_rows, check_weights
-from trueline.metrics._mean import effective_size, mean
 from trueline.metrics._pit import Ecdf, uniform_rows
+from trueline.metrics._rows import check_forecast, check_rows, effective_size, mean, size
+from trueline.recalibration import Key, Recalibrator
 
 _PERCENTILES = np.arange(101) / 100
 # Relative differences below this are rounding errors.
 _RESOLUTION = 1e-9
 _FEWEST_BINS, _MOST_BINS = 8, 60
+# Levels of a map are evenly spaced in their normal scores, from 0.001 to 0.999.
+_REACH = 3.1
+_GRID = 200
+_MOST_KNOTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +97,6 @@ def pit_histogram(
     random_state : None, int or numpy.random.Generator, default 0
         Used if the forecast has steps.
 
-    Returns
-    -------
-    PITHistogram
-
     Examples
     --------
     >>> import numpy as np
@@ -143,11 +145,8 @@ class PITDifference:
     lower, upper : ndarray, (points + 1,)
         Band in which the whole difference of a calibrated forecast lies with probability
         `confidence`.
-    confidence : float
-    n : int
-        Number of rows.
-    n_effective : float
-        The same; with weights Kish's effective number.
+    confidence, n, n_effective : float
+        The same as in `PITHistogram`.
 
     Examples
     --------
@@ -187,21 +186,10 @@ def pit_difference(
 
     Parameters
     ----------
-    y : (n,) array-like
-        Outcomes.
-    dist : Distribution
-        The n forecasts.
+    y, dist, sample_weight, confidence, random_state
+        The same as in `pit_histogram`.
     points : int, default 200
         Number of steps from level 0 to level 1.
-    sample_weight : (n,) array-like, optional
-        Weights of the rows. The band is then approximate, with Kish's effective number of rows.
-    confidence : float, default 0.95
-    random_state : None, int or numpy.random.Generator, default 0
-        Used if the forecast has steps.
-
-    Returns
-    -------
-    PITDifference
 
     Examples
     --------
@@ -273,10 +261,6 @@ def interval_widths(
     sample_weight : (n,) array-like, optional
         Weights of the rows.
 
-    Returns
-    -------
-    Widths
-
     Examples
     --------
     >>> import numpy as np
@@ -286,7 +270,7 @@ def interval_widths(
     >>> widths.quantiles[[0, 50, 100]].round(2)
     array([1.35, 2.02, 2.7 ])
     """
-    w = check_weights(sample_weight, check_forecast(dist))
+    w = weights(sample_weight, len(check_forecast(dist)), "the forecast")
     c = level(coverage, "coverage")
     lower, upper = dist.interval(c)
     with np.errstate(over="ignore"):
@@ -301,14 +285,13 @@ def interval_widths(
     quantiles = _percentiles(widths, w)
     edges = _bin_edges(quantiles, effective_size(w, widths.size))
     counts, _ = np.histogram(widths, edges, weights=w)
-    total = float(widths.size) if w is None else float(w.sum())
     return Widths(
         mean=average,
         median=float(quantiles[50]),
         levels=_PERCENTILES.copy(),
         quantiles=quantiles,
         edges=edges,
-        density=counts / (total * np.diff(edges)),
+        density=counts / (size(w, widths.size) * np.diff(edges)),
         coverage=c,
         n=len(dist),
     )
@@ -338,3 +321,153 @@ def _bin_edges(quantiles: FloatArray, n_effective: float) -> FloatArray:
         return np.array([0.95, 1.05]) * high if high > 0 else np.array([0.0, 1.0])
     bins = int(np.clip(round(2.0 * n_effective ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(low, high, bins + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class RecalibrationMap:
+    """Result of `recalibration_map`.
+
+    Attributes
+    ----------
+    scores, probabilities : ndarray, (k,)
+        Points of the curve s -> R(s), increasing; a jump of R is two points with one score.
+    base_probabilities : ndarray, (k,), or None
+        Probability F that the forecast itself gives to each score; a map that changes nothing has
+        R = F. None if the forecast gives no probabilities, as a `Point`.
+    knots, knot_probabilities : ndarray, (m,)
+        Knots of the map in this range, at most 100 evenly chosen ones, and R there. Empty if the
+        map has none.
+    knot_base_probabilities : ndarray, (m,), or None
+        Probabilities F at the knots.
+    n_knots : int
+        Number of knots of the map.
+    supported : (float, float)
+        Range of probabilities that calibration rows support; beyond it is extrapolated tail.
+    kind : str
+        Kind of the score: "standardised", "residual" or "normal score".
+    n : float
+        Number of rows, or their weight, that the map was fitted on.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> R = tl.Isotonic().fit([1.0, 2.0, 4.0], tl.Point([0.0, 0.0, 0.0]))
+    >>> tl.recalibration_map(R).knots
+    array([1., 2., 4.])
+    """
+
+    scores: FloatArray
+    probabilities: FloatArray
+    base_probabilities: FloatArray | None
+    knots: FloatArray
+    knot_probabilities: FloatArray
+    knot_base_probabilities: FloatArray | None
+    n_knots: int
+    supported: tuple[float, float]
+    kind: str
+    n: float
+
+
+def recalibration_map(
+    recalibrator: Recalibrator, *, group: Key | None = None, dist: Distribution | None = None
+) -> RecalibrationMap:
+    """Return the fitted map R from scores to probabilities.
+
+    A few hundred points run from R = 0.001 to R = 0.999, for any number of rows of the fit.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        Fitted; any but `Conditional`, whose map differs from row to row.
+    group : str or number, optional
+        Group of a `Grouped` whose map to read; by default the pooled map.
+    dist : Distribution, optional
+        A forecast of the kind that R was fitted on; its first row gives the probabilities F. By
+        default standardised scores are those of a `Normal`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> y = np.random.default_rng(0).normal(size=100_000)
+    >>> R = tl.Isotonic().fit(y, tl.Normal(np.zeros(100_000), 0.5))  # twice too sure
+    >>> found = tl.recalibration_map(R)
+    >>> print(f"{np.interp(0.9, found.base_probabilities, found.probabilities):.2f}")
+    0.74
+    """
+    law, n, kind = _law_of(recalibrator, group)
+    grid = ndtr(np.linspace(-_REACH, _REACH, _GRID))
+    knots, left, right = _knots(law)
+    kept = _thinned(knots, law.ppf(grid[[0, -1]]))
+    levels = np.unique(np.concatenate([grid, left[kept], right[kept]]))
+    levels = levels[(levels >= grid[0]) & (levels <= grid[-1])]
+    # Evaluating from probability to score preserves jumps.
+    scores = law.ppf(levels)
+    return RecalibrationMap(
+        scores=scores,
+        probabilities=levels,
+        base_probabilities=_base(recalibrator, kind, dist, scores),
+        knots=knots[kept],
+        knot_probabilities=right[kept],
+        knot_base_probabilities=_base(recalibrator, kind, dist, knots[kept]),
+        n_knots=knots.size,
+        supported=law.supported,
+        kind=kind,
+        n=n,
+    )
+
+
+def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, str]:
+    """Return the law of the score, the number of rows of the fit and the kind of the score."""
+    if not isinstance(recalibrator, Recalibrator):
+        raise TypeError(
+            f"recalibrator is of type {type(recalibrator).__name__}; expected a fitted "
+            f"Recalibrator. That of a CalibratedRegressor is its recalibrator_."
+        )
+    recalibrator._check_fitted()
+    groups = recalibrator.groups_
+    if group is not None and groups is None:
+        raise ValueError(
+            f"group is {group!r}, but {type(recalibrator).__name__} has one map for all rows; "
+            f"expected None."
+        )
+    if not recalibrator.is_exportable:
+        raise TypeError(
+            f"a {type(recalibrator).__name__} has no single map: it differs from row to row. "
+            f"Draw its forecasts instead, with CalibrationDisplay or PITDisplay."
+        )
+    if group is not None and group not in (groups or []):
+        raise ValueError(f"group is {group!r}; expected one of {groups}.")
+    return recalibrator.law(group), recalibrator.n_fit(group), recalibrator.score_kind_
+
+
+def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the knots, and R just below and at each."""
+    if isinstance(law, PiecewiseLaw):
+        return law.knots, law.left, law.right
+    if isinstance(law, SplineLaw):
+        heights = ndtr(law.scores)
+        return law.knots, heights, heights
+    none = np.empty(0)
+    return none, none, none
+
+
+def _thinned(knots: FloatArray, ends: FloatArray) -> NDArray[np.intp]:
+    """Return the indices of evenly chosen knots between the ends, with the first and last."""
+    slack = 0.01 * (ends[1] - ends[0])  # a last knot with R = 1 lies just beyond the ends
+    inside = np.flatnonzero((knots >= ends[0] - slack) & (knots <= ends[1] + slack))
+    most = min(inside.size, _MOST_KNOTS)
+    return inside[np.linspace(0, max(inside.size - 1, 0), most).astype(np.intp)]
+
+
+def _base(
+    recalibrator: Recalibrator, kind: str, dist: Distribution | None, scores: FloatArray
+) -> FloatArray | None:
+    if dist is not None:
+        recalibrator.check_kind(dist)
+    if kind == "residual":
+        return None
+    if dist is None or kind == "normal score":
+        return ndtr(scores)
+    first = dist._take(np.zeros(1, dtype=np.intp))
+    return first._cdf(first._unscore(scores[None, :]))[0]

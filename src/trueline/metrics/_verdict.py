@@ -214,10 +214,6 @@ def decide_coverage(
     width : float, optional
         Mean width of the intervals.
 
-    Returns
-    -------
-    CoverageVerdict
-
     Examples
     --------
     >>> from trueline.metrics import chance_range, decide_coverage

@@ -1,0 +1,100 @@
+"""Rows of a diagnostic: checks at the public edge, and weighted means of values per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trueline._validation import FloatArray, same_length, vector, weights
+from trueline.distributions import Distribution
+
+
+def check_forecast(dist: object) -> Distribution:
+    """Return `dist`; raise unless it is a forecast.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.metrics import check_forecast
+    >>> check_forecast(tl.Point([1.0]))
+    Point(1 rows)
+    """
+    if not isinstance(dist, Distribution):
+        raise TypeError(
+            f"dist is of type {type(dist).__name__}; expected a Distribution. "
+            f"Convert it first: dist = trueline.as_distribution(dist)."
+        )
+    return dist
+
+
+def check_rows(
+    y: ArrayLike, dist: object, sample_weight: ArrayLike | None = None
+) -> tuple[FloatArray, Distribution, FloatArray | None]:
+    """Check outcomes, forecast and weights; return the arrays as float64, (n,).
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.metrics import check_rows
+    >>> check_rows([1], tl.Point([1.0]))[0]
+    array([1.])
+    """
+    if isinstance(y, Distribution):
+        raise TypeError(
+            f"y is of type {type(y).__name__}; expected outcomes, shape (n,). "
+            f"Outcomes come first, then the forecast: (y, dist)."
+        )
+    forecast = check_forecast(dist)
+    outcomes = vector(y, "y")
+    same_length(len(forecast), outcomes, "y", "the forecast", forecast._draw_count)
+    return outcomes, forecast, weights(sample_weight, outcomes.size)
+
+
+def total(rows: FloatArray, w: FloatArray | None) -> float:
+    """Return the sum of w * rows; +inf wins over -inf, and rows of weight 0 do not count."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = rows.sum() if w is None else w @ rows
+    if np.isfinite(result):
+        return float(result)
+    if w is not None:
+        kept = w > 0
+        rows, w = rows[kept], w[kept]
+    return add(rows if w is None else w * rows)
+
+
+def add(terms: FloatArray | Sequence[float]) -> float:
+    """Return the sum of terms; +inf wins over -inf."""
+    terms = np.asarray(terms)
+    if (terms == np.inf).any():
+        return np.inf
+    with np.errstate(over="ignore"):
+        return float(terms.sum())
+
+
+def mean(rows: FloatArray, w: FloatArray | None) -> float:
+    """Weighted mean of rows; see `total`."""
+    return total(rows, w) / size(w, rows.size)
+
+
+def size(w: FloatArray | None, n: int) -> float:
+    """Sum of the weights."""
+    return float(n) if w is None else float(w.sum())
+
+
+def effective_size(w: FloatArray | None, n: int) -> float:
+    """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+    if w is None:
+        return float(n)
+    scaled = w / w.max()
+    return float(scaled.sum() ** 2 / (scaled @ scaled))
+
+
+def levels_below(levels: FloatArray, u: FloatArray) -> NDArray[np.intp]:
+    """Return the number of levels below each value."""
+    # A pass for each of a few levels is faster than a search, whose branches are unpredictable.
+    place = np.zeros(u.size, dtype=np.min_scalar_type(levels.size))
+    for level in levels:
+        place += u > level
+    return place.astype(np.intp)
