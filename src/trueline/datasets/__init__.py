@@ -8,12 +8,4 @@
 from trueline.datasets._load import Dataset, DatasetError, load, read_data_file
 from trueline.datasets._sets import Info, info, names
 
-__all__ = [
-    "Dataset",
-    "DatasetError",
-    "Info",
-    "info",
-    "load",
-    "names",
-    "read_data_file",
-]
+__all__ = ["Dataset", "DatasetError", "Info", "info", "load", "names", "read_data_file"]

@@ -10,15 +10,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, Rows, check_positive, vector
 from trueline.distributions._abstract import Distribution, ThroughLaw
-from trueline.laws import (
-    LaplaceLaw,
-    Law,
-    LogisticLaw,
-    NormalLaw,
-    PointLaw,
-    ScoreLaw,
-    StudentTLaw,
-)
+from trueline.laws import LaplaceLaw, Law, LogisticLaw, NormalLaw, PointLaw, ScoreLaw, StudentTLaw
 
 
 class LocationScale(ThroughLaw):

@@ -349,7 +349,7 @@ def _by_pack(worth: FloatArray, every: int) -> FloatArray:
     from scipy.interpolate import CubicSpline
 
     grid = np.arange(worth.size)
+    packs = np.arange((worth.size - 1) * every + 1) / every
     if worth.size < 4:
-        return np.interp(np.arange((worth.size - 1) * every + 1) / every, grid, worth)
-    curve = CubicSpline(grid, worth)
-    return np.asarray(curve(np.arange((worth.size - 1) * every + 1) / every))
+        return np.interp(packs, grid, worth)
+    return np.asarray(CubicSpline(grid, worth)(packs))

@@ -21,7 +21,6 @@ from trueline.inventory._store import (
     check_dates,
     check_demand,
     check_shelf,
-    weekdays_of,
 )
 
 
@@ -35,7 +34,7 @@ class Period(NamedTuple):
     @property
     def weekdays(self) -> IntArray:
         """Weekday of each day, 0 for Monday."""
-        return weekdays_of(self.dates)
+        return (self.dates.astype(np.int64) + 3) % 7  # 1970-01-01, day 0 of numpy, was a Thursday
 
 
 def check_period(demand: ArrayLike, dates: object, closed: ArrayLike | None) -> Period:

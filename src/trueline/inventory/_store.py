@@ -18,8 +18,6 @@ Mask = NDArray[np.bool_]
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-# Day 0 of numpy, 1970-01-01, was a Thursday.
-_EPOCH_WEEKDAY = 3
 # Largest number of units; int64 and float64 are exact far beyond it.
 _MOST_UNITS = 10**9
 
@@ -306,11 +304,6 @@ def check_dates(dates: object, n: int | None = None) -> Dates:
             f"and simulate the periods on both sides of missing data one by one."
         )
     return days
-
-
-def weekdays_of(dates: Dates) -> IntArray:
-    """Return the weekday of each date, 0 for Monday."""
-    return (dates.astype(np.int64) + _EPOCH_WEEKDAY) % 7
 
 
 def check_closed(closed: ArrayLike | None, n: int) -> Mask:

@@ -50,9 +50,7 @@ class StudentTLaw(SymmetricLaw):
             for k in range(4):
                 term = term * x * (0.5 + k) / (c + k)
                 series += term
-        log_pdf = _log_pdf(t, df)
-        with np.errstate(invalid="ignore"):
-            out = log_pdf + np.log(t) - np.log(df) + np.log1p(-x) + np.log(series)
+            out = _log_pdf(t, df) + np.log(t) - np.log(df) + np.log1p(-x) + np.log(series)
         return np.where(np.isinf(t), -np.inf, out)
 
     def logpdf(self, z: FloatArray) -> FloatArray:

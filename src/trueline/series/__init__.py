@@ -7,9 +7,13 @@
 Windows(361 rows: 1 series, 2016-01-05 to 2016-12-30; 4 steps x 61 inputs)
 """
 
-from trueline.series._daily import recalibrate_daily
-from trueline.series._origins import RollingOrigins, rolling_forecasts, rolling_origins
 from trueline.series._paths import Paths, sample_paths
+from trueline.series._rolling import (
+    RollingOrigins,
+    recalibrate_daily,
+    rolling_forecasts,
+    rolling_origins,
+)
 from trueline.series._windows import Windows, windows
 
 __all__ = [
