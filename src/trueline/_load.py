@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from trueline.recalibration import BY_NAME, Recalibrator
-from trueline.recalibration._persistence import read
+from trueline.recalibration._document import read
 from trueline.streams import Online
 
 _STORED: list[type[Recalibrator]] = [*BY_NAME.values(), Online]

@@ -15,10 +15,10 @@ from pyarrow import parquet
 MEASURED = """
 import sys
 from trueline.files import _fit, _source
-from trueline.recalibration import _accumulator, _state
+from trueline.recalibration import _accumulator
 from trueline.metrics import EvaluationAccumulator
-_state.LIMIT = 1 << 16
-_state._WAITING = EvaluationAccumulator.most_rows = 1 << 17
+_accumulator.LIMIT = 1 << 16
+_accumulator._WAITING = EvaluationAccumulator.most_rows = 1 << 17
 _fit._MAX_VALUES, _accumulator._KNOTS = 1 << 19, 1 << 17
 _source.PIECE = 1 << 17
 from trueline.cli import main

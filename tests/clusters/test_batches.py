@@ -8,7 +8,7 @@ import pytest
 import trueline as tl
 from tests.clusters.batches import cut, pictures, rows
 from trueline.clusters import Batch, evaluate_batches, fit_batches
-from trueline.recalibration import ScoreAccumulator, _state
+from trueline.recalibration import ScoreAccumulator, _accumulator
 
 
 def test_the_map_of_batches_is_that_of_one_fit_to_the_last_bit():
@@ -29,7 +29,7 @@ def test_maps_merge_in_any_order():
 
 def test_beyond_the_limit_scores_are_rounded_by_no_more_than_is_said(monkeypatch):
     """With a limit of 500 distinct scores: the rounding bound, and any order the same."""
-    monkeypatch.setattr(_state, "LIMIT", 500)
+    monkeypatch.setattr(_accumulator, "LIMIT", 500)
     batch = pictures(60)
     parts = cut(batch, 20, 15, 25)
     streamed = [fit_batches(order) for order in itertools.permutations(parts)]

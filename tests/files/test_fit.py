@@ -8,7 +8,7 @@ from pyarrow import parquet
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline.files import Columns, FileError, _fit, _groups
-from trueline.recalibration import _accumulator, _scores, _state
+from trueline.recalibration import _accumulator, _cells, _scores
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
 
@@ -111,9 +111,9 @@ def test_a_number_of_knots_that_is_none(normal, tmp_path):
 @pytest.fixture
 def small_states(monkeypatch):
     """Few rows are held as they are, and scores are rounded from a thousand on."""
-    monkeypatch.setattr(_state, "LIMIT", 1000)
-    monkeypatch.setattr(_state, "_WAITING", 2048)
-    monkeypatch.setattr(_state, "_COUNTED", 100)
+    monkeypatch.setattr(_accumulator, "LIMIT", 1000)
+    monkeypatch.setattr(_accumulator, "_WAITING", 2048)
+    monkeypatch.setattr(_accumulator, "_COUNTED", 100)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -144,7 +144,7 @@ def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
     parquet.write_table(pa.table({"y": y, "mean": np.zeros(9000)}), file)
     values = tl.files.fit(file).scores_.values
     assert np.isfinite(values).all()
-    expected = _scores.round_scores(y[[5, 4000, 8000]])
+    expected = _cells.round_scores(y[[5, 4000, 8000]])
     np.testing.assert_array_equal(values[[0, -2, -1]], expected)
 
 

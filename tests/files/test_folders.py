@@ -22,7 +22,7 @@ from trueline.files import (
     sample_rows,
 )
 from trueline.metrics import EvaluationAccumulator
-from trueline.recalibration import ScoreAccumulator, _state
+from trueline.recalibration import ScoreAccumulator, _accumulator
 
 
 def split(case, folder, cuts, ending=".parquet"):
@@ -57,9 +57,9 @@ def pieces(monkeypatch):
     """Pieces, chunks and states small enough that a test's folder has many of each."""
     monkeypatch.setattr(_source, "PIECE", 700)
     monkeypatch.setattr(_source, "_MOST_ROWS", 256)
-    monkeypatch.setattr(_state, "LIMIT", 500)
-    monkeypatch.setattr(_state, "_WAITING", 600)
-    monkeypatch.setattr(_state, "_COUNTED", 100)
+    monkeypatch.setattr(_accumulator, "LIMIT", 500)
+    monkeypatch.setattr(_accumulator, "_WAITING", 600)
+    monkeypatch.setattr(_accumulator, "_COUNTED", 100)
     monkeypatch.setattr(EvaluationAccumulator, "most_rows", 1000)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.recalibration import ScoreAccumulator, ScoreRows, _accumulator, _state
+from trueline.recalibration import ScoreAccumulator, ScoreRows, _accumulator
 
 NAMES = ["south", "north", "west"]
 MOST = 1 << 30
@@ -82,13 +82,13 @@ def test_bytes_of_something_else_are_refused():
 
 
 def test_rounded_scores_are_counted_in_cells_as_they_would_be_sorted(monkeypatch):
-    monkeypatch.setattr(_state, "LIMIT", 100)
-    monkeypatch.setattr(_state, "_WAITING", 64)
+    monkeypatch.setattr(_accumulator, "LIMIT", 100)
+    monkeypatch.setattr(_accumulator, "_WAITING", 64)
     s = np.random.default_rng(0).normal(size=2000)
     s[7] = 1.7e308
     found = []
     for counted in (1, 1 << 30):  # all in cells, and none
-        monkeypatch.setattr(_state, "_COUNTED", counted)
+        monkeypatch.setattr(_accumulator, "_COUNTED", counted)
         one, two = ScoreAccumulator("residual"), ScoreAccumulator("residual")
         for place in np.array_split(np.arange(2000), 37):
             (one if place[0] % 2 else two).add(ScoreRows.points("residual", s[place]))

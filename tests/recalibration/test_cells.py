@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from trueline.recalibration import _cells
-from trueline.recalibration._cells import Cells
-from trueline.recalibration._scores import collapse, round_scores
+from trueline.recalibration._cells import Cells, round_scores
+from trueline.recalibration._scores import collapse
 
 
 def values_of_every_size(n):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import trueline as tl
-from trueline.recalibration import ScoreAccumulator, ScoreRows, _state
-from trueline.recalibration._scores import round_scores
-from trueline.recalibration._state import State
+from trueline.recalibration import ScoreAccumulator, ScoreRows, _accumulator
+from trueline.recalibration._accumulator import State
+from trueline.recalibration._cells import round_scores
 
 # The promise for states that are rounded: either of these.
 RANK, RELATIVE = 2e-5, 1e-5
@@ -83,7 +83,7 @@ def test_a_state_holds_no_more_than_its_values_need():
     for _ in range(40):
         state.add(rows(round_scores(rng.integers(0, 3000, size=70_000) / 8.0)))
         sizes.append(len(state))
-    assert max(sizes) <= 3 * 3000 + _state._WAITING
+    assert max(sizes) <= 3 * 3000 + _accumulator._WAITING
 
 
 def test_weights_add_up():
@@ -228,7 +228,7 @@ def test_rows_that_are_wrong_leave_the_map_as_it_was(make, y, dist, message):
 
 
 def test_parts_stay_within_the_limit_when_merged(monkeypatch):
-    monkeypatch.setattr(_state, "LIMIT", 100)
+    monkeypatch.setattr(_accumulator, "LIMIT", 100)
     y = np.random.default_rng(0).normal(size=180)
     parts = [tl.Isotonic().partial_fit(part, forecast(60)) for part in np.split(y, 3)]
     assert not any(part.scores_.rounded for part in parts)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.recalibration._state import State
+from trueline.recalibration._accumulator import State
 from trueline.streams._memory import HALF_LIVES, AllRows, RecentRows
 from trueline.testing import check_recalibrator
 from trueline.testing._rows import BASES

@@ -3,22 +3,17 @@
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
-from trueline.recalibration._beta import BetaCalibration
-from trueline.recalibration._common import CommonMap
+from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
-from trueline.recalibration._inner import inner_map
-from trueline.recalibration._isotonic import Isotonic
 from trueline.recalibration._quantile_forest import (
     BaggedTrees,
     QuantileForest,
     as_features,
     tree_features,
 )
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scaling import Scaling
-from trueline.recalibration._scores import Key, Scores
-from trueline.recalibration._smooth import Smooth
+from trueline.recalibration._scores import Key, ScoreRows, Scores
+from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 
 #: Recalibrators by the short name that ``method`` and the command line accept.
 BY_NAME: dict[str, type[Recalibrator]] = {

@@ -18,8 +18,10 @@ from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
-from trueline.recalibration._document import FORMAT, VERSION
 from trueline.recalibration._scores import KINDS, Key, Scores
+
+FORMAT = "trueline-recalibrator"
+VERSION = 1
 
 
 class Recalibrator(ABC):

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueline.laws import ScoreLaw
-from trueline.recalibration._beta import BetaCalibration
-from trueline.recalibration._common import CommonMap, is_common_map
-from trueline.recalibration._isotonic import Isotonic
-from trueline.recalibration._scaling import Scaling
+from trueline.recalibration._common import CommonMap, Isotonic, is_common_map
 from trueline.recalibration._scores import Exact, Scores
-from trueline.recalibration._smooth import Smooth
+from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 
 
 class Auto(CommonMap):

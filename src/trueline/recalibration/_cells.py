@@ -1,4 +1,4 @@
-"""Sums over rows of nearly the same value, in bounded memory, in any order."""
+"""Rounded scores, and sums over the rows that have the same one, in any order."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-from trueline.recalibration._scores import ROUNDING_BITS
 
 T = TypeVar("T", bound=np.generic)
+
+#: Number of bits of mantissa that rounded scores keep.
+ROUNDING_BITS = 16
 
 # The number of a cell consists of the sign, the exponent and the first bits of the mantissa, which
 # are all in the upper half of a float64.
@@ -33,9 +35,8 @@ _BLOCK = 1 << 16
 class Cells:
     """Sums over all rows whose value is the same once rounded to 16 bits of mantissa.
 
-    Rounding is that of `trueline.recalibration._scores.round_scores`, by a share of at most 2^-17,
-    except that the largest values round to infinity. It depends on the value alone, so the cells
-    of parts add up to those of the whole.
+    Rounding is that of `round_scores`, except that the largest values round to infinity. It depends
+    on the value alone, so the cells of parts add up to those of the whole.
 
     Parameters
     ----------
@@ -145,6 +146,25 @@ class Cells:
             return cell, sums
         more, more_sums = self._joined()
         return np.concatenate([cell, more]), np.concatenate([sums, more_sums], axis=1)
+
+
+def round_scores(s: FloatArray) -> FloatArray:
+    """Round to 16 bits of mantissa, to the nearest, by a share of at most 2^-17.
+
+    Order, zero and signs are preserved. Numbers that would round to infinity are not rounded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.recalibration._cells import round_scores
+    >>> round_scores(np.array([0.1, 1.0, -1.0000001]))
+    array([ 0.10000038,  1.        , -1.        ])
+    """
+    bits = s.view(np.int64)
+    # The bits rise with the magnitude, so a carry into the exponent is correct.
+    rounded = (bits + (1 << (51 - ROUNDING_BITS))) & -(1 << (52 - ROUNDING_BITS))
+    out: FloatArray = rounded.view(np.float64)
+    return np.where(np.isfinite(out), out, s)
 
 
 def _join_equal(x: NDArray[T], sums: FloatArray) -> tuple[NDArray[T], FloatArray]:

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator, vector
 from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator
-from trueline.recalibration._isotonic import Isotonic
+from trueline.recalibration._common import Isotonic
 from trueline.recalibration._quantile_forest import (
     QuantileForest,
     as_features,
     cross_fitted_quantiles,
 )
-from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time.
 _BLOCK = 1 << 16

@@ -14,9 +14,7 @@ from trueline.distributions import Distribution, Stacked
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
-from trueline.recalibration._common import CommonMap
-from trueline.recalibration._inner import inner_map
-from trueline.recalibration._score_based import ScoreBased
+from trueline.recalibration._common import CommonMap, ScoreBased, inner_map
 from trueline.recalibration._scores import Exact, Key, Scores, combine
 
 # Points that stand for the pooled scores where a group borrows from them.

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from trueline.recalibration._accumulator import State
 from trueline.recalibration._document import (
     expect,
     numbers,
     scores_from_json,
     scores_to_json,
 )
-from trueline.recalibration._state import State
 from trueline.streams._drift import CELLS, Alarm, Drift, Reference
 from trueline.streams._memory import AllRows, Memory, RecentRows
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.recalibration import ScoreRows, Scores
-from trueline.recalibration._state import State
+from trueline.recalibration._accumulator import State
 
 #: Rows older than this many half-lives are dropped; together they weigh 2^-20 of all rows.
 HALF_LIVES = 20

@@ -19,6 +19,7 @@ from trueline.recalibration import (
     Scores,
     inner_map,
 )
+from trueline.recalibration._accumulator import State
 from trueline.recalibration._document import (
     check_kind_of_score,
     expect,
@@ -26,7 +27,6 @@ from trueline.recalibration._document import (
     scores_from_json,
     scores_to_json,
 )
-from trueline.recalibration._state import State
 from trueline.streams._drift import Alarm, Drift
 from trueline.streams._json import (
     alarm_to_json,
