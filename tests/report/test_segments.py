@@ -5,13 +5,14 @@ import pytest
 from scipy.stats import binom
 
 import trueline as tl
-from trueline._report._columns import Parts, categories, parts
+from trueline._report._inputs import Inputs, Parts, categories, parts
 from trueline._report._measure import measure
 from trueline._report._segments import by_group, worst_segments
 
 
 def measured(y, dist, w=None, n_fit=None):
-    return measure("f", "after", y, dist, w, coverage=0.9, n_fit=n_fit, random_state=0)
+    inputs = Inputs(y, w, {}, {}, None, "", 0.9, n_fit, 0)
+    return measure("f", "after", dist, inputs, n_fit)
 
 
 @pytest.fixture(scope="module")

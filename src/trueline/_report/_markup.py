@@ -14,6 +14,8 @@ _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]"
 )
 _VOID = frozenset({"br", "link", "meta"})
+# Attributes of elements that are hidden until the script shows them.
+NEEDS_SCRIPT = {"hidden": "", "data_script": ""}
 
 
 class Markup(str):
@@ -47,6 +49,17 @@ def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
     )
     start = f"<{name}{pairs}>"
     return Markup(start if name in _VOID else f"{start}{join(children)}</{name}>")
+
+
+def table(caption: str, head: Iterable[str], rows: Iterable[Markup], class_: str) -> Markup:
+    """Return a table with a caption for screen readers."""
+    return tag(
+        "table",
+        tag("caption", caption, class_="unseen"),
+        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
+        tag("tbody", *rows),
+        class_=class_,
+    )
 
 
 def _value(value: str | float) -> str:

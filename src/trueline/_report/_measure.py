@@ -7,9 +7,9 @@ from typing import cast
 
 import numpy as np
 
-from trueline._report._columns import Parts
+from trueline._report._inputs import Inputs
 from trueline._report._words import Difference, Facts
-from trueline._validation import FloatArray, RandomState, generator
+from trueline._validation import FloatArray, generator
 from trueline.distributions import Distribution
 from trueline.metrics import (
     CalibrationCurve,
@@ -33,14 +33,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Results per row of a forecast.
-
-    Attributes
-    ----------
-    inside : ndarray, (n,)
-        1.0 where the outcome lies in its interval, 0.0 elsewhere.
-    width, median, crps : ndarray, (n,)
-    """
+    """Results per row of a forecast; ``inside`` is 1.0 for outcomes in their interval, else 0.0."""
 
     inside: FloatArray
     width: FloatArray
@@ -50,19 +43,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One forecast, measured.
-
-    Attributes
-    ----------
-    name : str
-    slot : str
-        "before" or "after": how it is drawn.
-    dist : Distribution
-    facts : Facts
-    groups : dict
-        Results by group; empty without groups.
-    curve, histogram, widths, rows
-    """
+    """One forecast, measured; ``slot``, "before" or "after", says how it is drawn."""
 
     name: str
     slot: str
@@ -81,19 +62,11 @@ class Measured:
 
 
 def measure(
-    name: str,
-    slot: str,
-    y: FloatArray,
-    dist: Distribution,
-    w: FloatArray | None,
-    groups: Parts | None = None,
-    *,
-    coverage: float,
-    n_fit: float | None,
-    random_state: RandomState,
+    name: str, slot: str, dist: Distribution, inputs: Inputs, n_fit: float | None
 ) -> Measured:
-    """Measure one forecast on checked rows."""
-    rng = generator(random_state)
+    """Measure one forecast on checked rows; `n_fit` is the number of rows of its fit."""
+    y, w, coverage, groups = inputs.y, inputs.w, inputs.coverage, inputs.groups
+    rng = generator(inputs.random_state)
     accumulator = EvaluationAccumulator(coverage, grouped=groups is not None)
     if groups is None:
         accumulator.add(y, dist, w, rng)
@@ -103,7 +76,7 @@ def measure(
     found = cast(FileEvaluation, accumulator.finish(None if n_fit is None else lambda _: n_fit))
     curve = calibration_curve(y, dist, sample_weight=w, confidence=CONFIDENCE)
     histogram = pit_histogram(
-        y, dist, sample_weight=w, confidence=CONFIDENCE, random_state=random_state
+        y, dist, sample_weight=w, confidence=CONFIDENCE, random_state=inputs.random_state
     )
     widths = interval_widths(dist, coverage, sample_weight=w)
     laws = dist._learned_laws()

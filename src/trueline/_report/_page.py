@@ -1,4 +1,4 @@
-"""The page: its sections and its content security policy."""
+"""The page: its colours, its sections and its content security policy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,32 @@ from importlib import resources
 
 from trueline._messages import percent as promise
 from trueline._report import _tables as tables
-from trueline._report._markup import Markup, tag
+from trueline._report._markup import NEEDS_SCRIPT, Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import counted
 from trueline._report._segments import Search
-from trueline._report._theme import stylesheet
 from trueline._report.plots import gauge
 
 _HINT = "Point at a plot to read its values, or use the Tab key and the arrow keys."
+
+# name: light, dark. Text has a contrast of 4.5 and more, marks of 3 and more. Blue, vermilion,
+# orange and sky blue are of Okabe and Ito's palette for all kinds of colour vision; forecasts also
+# differ by dash and by mark.
+COLOURS = {
+    "page": ("#ffffff", "#15181c"),
+    "panel": ("#f5f6f8", "#1e2329"),
+    "ink": ("#1b1f24", "#e9ecef"),
+    "soft": ("#59626d", "#a4adb8"),
+    "rule": ("#dfe3e8", "#343b44"),
+    "band": ("#c9d0d8", "#3d4651"),
+    "before": ("#d55e00", "#e69f00"),
+    "before-text": ("#a84700", "#f0b440"),
+    "after": ("#0072b2", "#56b4e9"),
+    "after-text": ("#005f95", "#7cc6f0"),
+}
+TEXT = ("ink", "soft", "before-text", "after-text")
+MARKS = ("before", "after")
+GROUNDS = ("page", "panel")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +87,7 @@ def page(content: Content) -> str:
 
 def _header(content: Content) -> Markup:
     theme = tag(
-        "button",
-        "Dark",
-        type="button",
-        class_="theme",
-        aria_pressed="false",
-        hidden="",
-        data_script="",
+        "button", "Dark", type="button", class_="theme", aria_pressed="false", **NEEDS_SCRIPT
     )
     return tag("header", tag("div", tag("h1", content.title), tag("p", content.subtitle)), theme)
 
@@ -100,20 +112,19 @@ def _big(name: str, share: str, class_: str) -> Markup:
 
 def _sections(content: Content) -> list[Markup]:
     forecasts = content.forecasts
+    note = (
+        f"On {counted(forecasts[0].evaluation.n, 'row')}. The floor is the calibration error that "
+        f"a perfect forecast would have on the same number of rows, by chance alone."
+    )
     sections = [
         _section(
             "plots",
             "The plots",
-            tag("p", _HINT, class_="hint", hidden="", data_script=""),
+            tag("p", _HINT, class_="hint", **NEEDS_SCRIPT),
             _choice(forecasts),
             tag("div", content.plots, class_="plots"),
         ),
-        _section(
-            "measures",
-            "The measures",
-            tag("p", _measures_note(forecasts)),
-            tables.measures(forecasts),
-        ),
+        _section("measures", "The measures", tag("p", note), tables.measures(forecasts)),
     ]
     if content.groups is not None:
         body = tables.groups(content.groups, forecasts, content.group_name)
@@ -133,32 +144,25 @@ def _choice(forecasts: Sequence[Measured]) -> Markup:
     """Return buttons that show one forecast or both; they need the script."""
     if len(forecasts) == 1:
         return Markup()
-    buttons = [("all", "Both"), *((f.slot, f.name) for f in forecasts)]
-    return tag(
-        "div",
-        *(
-            tag(
-                "button",
-                name,
-                type="button",
-                data_show=show,
-                aria_pressed=str(show == "all").lower(),
-            )
-            for show, name in buttons
-        ),
-        class_="choice",
-        role="group",
-        aria_label="Forecasts shown",
-        hidden="",
-        data_script="",
+    buttons = [
+        tag("button", name, type="button", data_show=show, aria_pressed=str(show == "all").lower())
+        for show, name in [("all", "Both"), *((f.slot, f.name) for f in forecasts)]
+    ]
+    label = "Forecasts shown"
+    return tag("div", *buttons, class_="choice", role="group", aria_label=label, **NEEDS_SCRIPT)
+
+
+def stylesheet() -> str:
+    """Return the colours as CSS variables: by the system's scheme, or by the page's button."""
+    light, dark = (
+        "".join(f"--{name}:{pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1)
     )
-
-
-def _measures_note(forecasts: Sequence[Measured]) -> str:
-    rows = counted(forecasts[0].evaluation.n, "row")
     return (
-        f"On {rows}. The floor is the calibration error that a perfect forecast would have on the "
-        f"same number of rows, by chance alone."
+        f":root{{color-scheme:light;{light}}}\n"
+        f"@media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n"
+        f":root[data-theme=light]{{color-scheme:light;{light}}}\n"
+        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
+        f"@media print{{:root,:root[data-theme]{{color-scheme:light;{light}}}}}\n"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from trueline._report._columns import Parts, parts
+from trueline._report._inputs import Parts, parts
 from trueline._report._measure import CONFIDENCE, Measured
 from trueline._validation import FloatArray
 from trueline.metrics import CoverageVerdict, chance_range, decide_coverage

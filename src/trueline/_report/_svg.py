@@ -1,4 +1,4 @@
-"""Axes, ticks and shapes of the plots."""
+"""Axes, ticks, shapes and legends of the plots, and the frame around a plot."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._report._markup import Markup, join, tag
+from trueline._report._markup import NEEDS_SCRIPT, Markup, join, tag
+from trueline._report._measure import Measured
 from trueline._report._numbers import tick_labels
 from trueline._validation import FloatArray
 
-WIDTH = 400
+WIDTH, TALL, LOW = 400, 340, 270
 # Room for the labels of the ticks; the names of the axes are text outside the drawing.
 LEFT, RIGHT, TOP, BOTTOM = 48, 22, 12, 32
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A map from values to positions in the drawing.
+    """A map from values to positions in the drawing, where low is at start and high at stop.
 
-    Attributes
-    ----------
-    low, high : float
-        Ends of the axis; values beyond are drawn at the ends.
-    start, stop : float
-        Positions of the ends in the drawing.
-    logarithmic : bool
+    Values beyond the ends are drawn at the ends.
     """
 
     low: float
@@ -94,14 +89,8 @@ def y_axis(low: float, high: float, height: float) -> Axis:
 
 def drawing(height: int, label: str, *parts: str) -> Markup:
     """Return an SVG with a label for screen readers."""
-    return tag(
-        "svg",
-        *parts,
-        viewBox=f"0 0 {WIDTH} {height}",
-        role="img",
-        aria_label=label,
-        xmlns="http://www.w3.org/2000/svg",
-    )
+    box, namespace = f"0 0 {WIDTH} {height}", "http://www.w3.org/2000/svg"
+    return tag("svg", *parts, viewBox=box, role="img", aria_label=label, xmlns=namespace)
 
 
 def frame(
@@ -189,3 +178,59 @@ def strip(lines: Sequence[tuple[str, str]], left: float, right: float, y: Axis) 
     middle = 0.5 * (left + right)
     catch = rectangle(left, y.start, right, y.stop, "catch")
     return hit(lines, catch, line(middle, y.start, middle, y.stop, "cursor"))
+
+
+def figure(
+    title: str,
+    note: str,
+    keys: Sequence[Markup],
+    up: str,
+    drawn: Markup,
+    across: str,
+    *,
+    more: Markup | None = None,
+    slot: str | None = None,
+) -> Markup:
+    """Return a plot; the names of its axes are text of the page, so that they wrap.
+
+    `more` is shown below the plot; `slot` is the forecast that it belongs to, if it is one.
+    """
+    # There are always seven parts, so that plots side by side are aligned.
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", title), tag("p", note)),
+        tag("p", *keys, class_="legend"),
+        tag("p", up, class_="up"),
+        tag("div", drawn, class_="plot", data_name=title),
+        tag("p", across, class_="across"),
+        tag("p", class_="readout", aria_live="polite", **NEEDS_SCRIPT),
+        more or tag("div"),
+        class_=None if slot is None else f"series {slot}",
+    )
+
+
+def forecast_keys(forecasts: Sequence[Measured]) -> list[Markup]:
+    """Return the keys of the forecasts if there are two."""
+    return [_line_key(f.slot, f.name) for f in forecasts] if len(forecasts) > 1 else []
+
+
+def _line_key(slot: str, name: str) -> Markup:
+    sample = _sample(34, line(1, 8, 33, 8, f"line {slot}"), marker(slot, 17, 8))
+    return tag("span", sample, name, class_=f"key series {slot}")
+
+
+def chance_key() -> Markup:
+    """Return the key of a band."""
+    return tag("span", _sample(34, rectangle(1, 3, 33, 13, "band")), "chance", class_="key")
+
+
+def dot_key(name: str, class_: str, radius: float) -> Markup:
+    """Return the key of a dot."""
+    dot = tag("circle", cx=8, cy=8, r=radius, class_=class_)
+    return tag("span", _sample(16, dot), name, class_="key")
+
+
+def _sample(width: int, *shapes: Markup) -> Markup:
+    return tag(
+        "svg", *shapes, viewBox=f"0 0 {width} 16", width=width, height=16, aria_hidden="true"
+    )

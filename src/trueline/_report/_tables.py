@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueline._messages import percent as promise
-from trueline._report._markup import Markup, join, tag
+from trueline._report._markup import Markup, join, table, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import count, counted, number, percent, probability, span
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
@@ -19,17 +19,9 @@ _MEASURES = [
         "Squared distance of the curve from the diagonal. Good: below twice its floor.",
     ),
     ("coverage", "coverage", "Share of outcomes in their interval. Good: near {promise}."),
-    (
-        "crps",
-        "CRPS",
-        "Distance of forecast and outcome, the score to compare by. Low is good.",
-    ),
+    ("crps", "CRPS", "Distance of forecast and outcome, the score to compare by. Low is good."),
     ("interval_score", "interval score", "Width, plus a penalty for every miss. Low is good."),
-    (
-        "interval_width",
-        "interval width",
-        "Mean width of {promise} intervals. Low, if they hold.",
-    ),
+    ("interval_width", "interval width", "Mean width of {promise} intervals. Low, if they hold."),
     ("log_score", "log score", "Minus the log density at the outcome. Low is good."),
     (
         "p_value",
@@ -54,13 +46,8 @@ _GROUP_FIELDS = {
 def measures(forecasts: Sequence[Measured]) -> Markup:
     """Return the table of measures with their meaning, forecasts side by side."""
     head = ["measure", *(f.name for f in forecasts)]
-    return tag(
-        "table",
-        tag("caption", "All measures", class_="unseen"),
-        tag("thead", tag("tr", *(tag("th", name, scope="col") for name in head))),
-        tag("tbody", *(_measure(forecasts, *line) for line in _MEASURES)),
-        class_="measures",
-    )
+    rows = (_measure(forecasts, *line) for line in _MEASURES)
+    return table("All measures", head, rows, "measures")
 
 
 def _measure(forecasts: Sequence[Measured], field: str, name: str, meaning: str) -> Markup:

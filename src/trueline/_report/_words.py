@@ -17,14 +17,8 @@ _INNER_LEVELS = 9
 class Facts:
     """Facts about one forecast that the sentences are made from.
 
-    Attributes
-    ----------
-    name : str
-    evaluation : Evaluation
-    recalibrated : bool
-        Whether it is known to have been recalibrated.
-    rough : bool
-        Whether its density is that of an isotonic map.
+    ``recalibrated`` says whether it is known to have been recalibrated, ``rough`` whether its
+    density is that of an isotonic map.
     """
 
     name: str

@@ -97,12 +97,8 @@ def report(
     >>> F = tl.Normal(np.zeros(2000), 0.5)  # too narrow
     >>> R = tl.Isotonic().fit(y[:1000], F[:1000])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = tl.report(
-    ...         y[1000:],
-    ...         {"before": F[1000:], "after": R.transform(F[1000:])},
-    ...         f"{folder}/report.html",
-    ...         n_fit=1000,
-    ...     )
+    ...     forecasts = {"before": F[1000:], "after": R.transform(F[1000:])}
+    ...     file = tl.report(y[1000:], forecasts, f"{folder}/report.html", n_fit=1000)
     ...     print(file.name, file.stat().st_size < 1_000_000)
     report.html True
     """
@@ -172,17 +168,7 @@ def _measure_all(inputs: Inputs) -> list[Measured]:
     # n_fit is about the last forecast.
     fits = [None, inputs.n_fit] if several else [inputs.n_fit]
     return [
-        measure(
-            name,
-            slot,
-            inputs.y,
-            dist,
-            inputs.w,
-            inputs.groups,
-            coverage=inputs.coverage,
-            n_fit=fit,
-            random_state=inputs.random_state,
-        )
+        measure(name, slot, dist, inputs, fit)
         for (name, dist), slot, fit in zip(inputs.forecasts.items(), slots, fits, strict=True)
     ]
 

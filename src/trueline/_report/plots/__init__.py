@@ -9,11 +9,9 @@ from numpy.typing import NDArray
 
 from trueline._report._markup import Markup, join
 from trueline._report._measure import Measured
-from trueline._report.plots._calibration import calibration
-from trueline._report.plots._gauge import gauge
+from trueline._report.plots._calibration import calibration, gauge
+from trueline._report.plots._histograms import pit, widths
 from trueline._report.plots._intervals import choose_rows, intervals
-from trueline._report.plots._pit import pit
-from trueline._report.plots._widths import widths
 from trueline._validation import FloatArray
 
 __all__ = ["all_plots", "gauge"]
@@ -28,11 +26,5 @@ def all_plots(
 ) -> Markup:
     """Return every plot, those of one kind side by side."""
     shown = choose_rows(columns, forecasts)
-    return join(
-        [
-            calibration(forecasts),
-            widths(forecasts, unit),
-            *pit(forecasts),
-            *intervals(y, forecasts, shown, y_name, unit),
-        ]
-    )
+    summaries = [calibration(forecasts), widths(forecasts, unit), *pit(forecasts)]
+    return join([*summaries, *intervals(y, forecasts, shown, y_name, unit)])

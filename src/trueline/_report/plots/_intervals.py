@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from trueline._messages import percent as promise
 from trueline._report import _svg as svg
-from trueline._report._columns import is_continuous
+from trueline._report._inputs import is_continuous
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import count, counted, number, tick_labels
-from trueline._report.plots._figure import LOW, dot_key, figure
+from trueline._report._svg import LOW, dot_key, figure
 from trueline._validation import FloatArray
 from trueline.metrics import interval_misses
 
@@ -25,17 +25,9 @@ _FEW_BARS = 60
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """Rows of the interval plots.
+    """Rows of the interval plots, and their positions ``at`` along the axis, increasing.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-    at : ndarray
-        Their positions along the axis, increasing.
-    axis_name : str
-    ticks, labels : sequences
-    joined : bool
-        Whether neighbouring rows belong together, as in time.
+    ``joined`` says whether neighbouring rows belong together, as in time.
     """
 
     rows: NDArray[np.intp]
