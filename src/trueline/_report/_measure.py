@@ -66,12 +66,9 @@ def measure(
 ) -> Measured:
     """Measure one forecast on checked rows; `n_fit` is the number of rows of its fit."""
     y, w, coverage, groups = inputs.y, inputs.w, inputs.coverage, inputs.groups
-    rng = generator(inputs.random_state)
     accumulator = EvaluationAccumulator(coverage, grouped=groups is not None)
-    if groups is None:
-        accumulator.add(y, dist, w, rng)
-    else:
-        accumulator.add(y, dist, w, rng, groups.codes, groups.labels)
+    codes, names = (None, []) if groups is None else (groups.codes, groups.labels)
+    accumulator.add(y, dist, w, generator(inputs.random_state), codes, names)
     # Rows of weight 0 are left out before, so there is a result.
     found = cast(FileEvaluation, accumulator.finish(None if n_fit is None else lambda _: n_fit))
     curve = calibration_curve(y, dist, sample_weight=w, confidence=CONFIDENCE)

@@ -146,8 +146,7 @@ def _worst(
         shares = [_shares(cut, f, w, level) for f in forecasts]
         rows = np.bincount(cut.pieces.codes, minlength=len(cut.pieces.labels))
         for code, own in zip(cut.codes.tolist(), zip(*shares, strict=True), strict=True):
-            label = cut.pieces.labels[code]
-            found.append(Segment(cut.name, label, int(rows[code]), own))
+            found.append(Segment(cut.name, cut.pieces.labels[code], int(rows[code]), own))
     last = [segment.shares[-1] for segment in found]
     off = np.array([share.verdict.off for share in last])
     too_few = sum(share.verdict.decision == "too few rows to tell" for share in last)

@@ -183,13 +183,12 @@ def _table(
 
 
 def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[str]) -> Markup:
-    rows = counted(segment.n, "row")
     name = f"{segment.feature}: {segment.label}" if segment.feature else segment.label
     several = len(forecasts) > 1
     title = tag(
         "th",
         name,
-        tag("small", rows),
+        tag("small", counted(segment.n, "row")),
         scope="rowgroup" if several else "row",
         rowspan=len(forecasts) if several else None,
         role="rowheader",

@@ -47,8 +47,7 @@ class CalibrationDisplay(FromPredictions):
     ----------
     errors, floors : dict
         Calibration error and floor of each curve.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of matplotlib Line2D
         The curves by name.
     line_ : matplotlib Line2D
@@ -160,7 +159,7 @@ class CalibrationDisplay(FromPredictions):
         self.lines_ = {}
         for (key, curve), look in zip(self.curves.items(), looks, strict=True):
             label = f"{key}: {self.errors[key]:.2g} ({self.floors[key]:.2g})"
-            style = {"label": label, **look.marked_line(_style.paper(ax)), **kwargs}
+            style = {"label": label, **look.marked_line(ax.get_facecolor()), **kwargs}
             line = ax.plot(curve.levels, curve.observed, clip_on=False, zorder=3, **style)[0]
             self.lines_[key] = self.line_ = _style.mark(line)
         if legend:

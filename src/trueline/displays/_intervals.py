@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, check_count, increasing_levels, same_length
+from trueline._validation import FloatArray, check_count, increasing_levels, same_length, vector
 from trueline.displays import _style
-from trueline.displays._axis import Positions, kind_of, positions
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
@@ -78,8 +77,7 @@ class IntervalDisplay:
     ----------
     missed : ndarray of bool, (k,)
         Outcomes outside the widest interval.
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     intervals_ : list of matplotlib PolyCollection or LineCollection
         From the widest to the narrowest.
     line_ : matplotlib Line2D
@@ -202,8 +200,8 @@ class IntervalDisplay:
             check_count(max_rows, "max_rows")
         c = increasing_levels(coverage, "coverage")
         outcomes, dist, w = check_rows(y, one(dist), sample_weight)
-        kind = kwargs.setdefault("kind", kind_of(x, y))
-        place = positions(x, y, dist, max_rows or _most_rows(ax, kind))
+        kind = kwargs.setdefault("kind", _kind_of(x, y))
+        place = _positions(x, y, dist, max_rows or _most_rows(ax, kind))
         shown = dist._take(place.rows)
         lower, upper = shown.interval(c)
         display = cls(
@@ -351,32 +349,17 @@ class IntervalDisplay:
         return share if j < self.coverage.size - 1 else f"{share} (holds {self.held:.0%})"
 
     def _draw_outcomes(self, ax: Axes) -> None:
-        inside = ~self.missed
+        inside, outside = ~self.missed, self.missed
         size = float(np.clip(1.3 * _style.width_in_points(ax) / self.x.size, _SMALLEST, _LARGEST))
-        ink, paper = _style.ink(ax), _style.paper(ax)
-        common: dict[str, Any] = {"linestyle": "none", "markeredgecolor": paper}
-        self.points_ = ax.plot(
-            self.x[inside],
-            self.y[inside],
-            marker="o",
-            markersize=0.55 * size,
-            markeredgewidth=0.0,
-            markerfacecolor=ink,
-            label="outcome",
-            zorder=4,
-            **common,
-        )[0]
-        self.misses_ = ax.plot(
-            self.x[self.missed],
-            self.y[self.missed],
-            marker="X",
-            markersize=size,
-            markeredgewidth=0.08 * size,
-            markerfacecolor=ink,
-            label="missed",
-            zorder=5,
-            **common,
-        )[0]
+        common: dict[str, Any] = {"linestyle": "none", "markerfacecolor": _style.ink(ax)}
+        common["markeredgecolor"] = ax.get_facecolor()
+        dot: dict[str, Any] = {"marker": "o", "markersize": 0.55 * size, "markeredgewidth": 0.0}
+        cross: dict[str, Any] = {"marker": "X", "markersize": size, "markeredgewidth": 0.08 * size}
+        x, y = self.x, self.y
+        self.points_ = ax.plot(x[inside], y[inside], label="outcome", zorder=4, **common, **dot)[0]
+        self.misses_ = ax.plot(x[outside], y[outside], label="missed", zorder=5, **common, **cross)[
+            0
+        ]
 
     def _set_axes(self, ax: Axes) -> None:
         _style.label_axes(ax, self.x_name or "x", _style.with_unit(self.y_name or "y", self.unit))
@@ -402,8 +385,82 @@ def _most_rows(ax: Any, kind: str) -> int:
     return int(np.clip(width / _APART, 1, _MOST))
 
 
-def _note(place: Positions, n: int) -> str | None:
+def _note(place: _Positions, n: int) -> str | None:
     shown = place.rows.size
     if shown == n:
         return None
     return f"{'last ' if place.last else ''}{shown:,} of {n:,} rows"
+
+
+class _Positions(NamedTuple):
+    """Rows to draw, and their positions."""
+
+    rows: NDArray[np.intp]
+    x: NDArray[Any]
+    name: str
+    last: bool
+
+
+def _kind_of(x: Any, y: Any) -> Kind:
+    """Return "band" for rows along numbers or dates, and "bars" for others."""
+    along = not isinstance(x, str) if x is not None else _has_dates(y)
+    return "band" if along else "bars"
+
+
+def _positions(x: Any, y: Any, dist: Distribution, max_rows: int) -> _Positions:
+    """Choose at most `max_rows` rows, in the order of x.
+
+    These are the last ones of a series, otherwise they are evenly spaced.
+    """
+    n = len(dist)
+    if isinstance(x, str):
+        if x != "forecast":
+            raise ValueError(f'x is {x!r}; expected numbers, dates or "forecast".')
+        rows = _evenly(n, max_rows)
+        median = dist._take(rows).median()
+        order = np.argsort(median, kind="stable")
+        places = np.arange(1.0, rows.size + 1.0)
+        return _Positions(rows[order], places, "rows, by forecast", last=False)
+    if x is None and not _has_dates(y):
+        rows = np.arange(max(n - max_rows, 0), n)
+        return _Positions(rows, rows.astype(np.float64), "row", last=True)
+    given, name = (y.index, own_name(y.index) or "date") if x is None else (x, own_name(x))
+    values = _numbers_or_dates(given)
+    same_length(n, values, "x", "the forecast")
+    order = np.argsort(values, kind="stable")
+    series = values.dtype.kind == "M"
+    rows = order[-max_rows:] if series else order[_evenly(n, max_rows)]
+    return _Positions(rows, values[rows], name or ("date" if series else "x"), last=series)
+
+
+def _evenly(n: int, most: int) -> NDArray[np.intp]:
+    """Return at most `most` of n rows, evenly spaced."""
+    return np.arange(n) if n <= most else ((np.arange(most) + 0.5) * n / most).astype(np.intp)
+
+
+def _has_dates(y: Any) -> bool:
+    """Whether it is a pandas series that is indexed by dates."""
+    index = getattr(y, "index", None)
+    return hasattr(y, "iloc") and getattr(getattr(index, "dtype", None), "kind", "") == "M"
+
+
+def _numbers_or_dates(x: Any) -> NDArray[Any]:
+    """Convert to float64 or datetime64, (n,)."""
+    a = np.asarray(x)
+    if a.dtype.kind == "O" and a.size and hasattr(a.flat[0], "year"):
+        # The axis shows the local time of dates with a time zone.
+        naive = [d.replace(tzinfo=None) if getattr(d, "tzinfo", None) else d for d in a.flat]
+        a = np.array(naive, dtype="datetime64[us]").reshape(a.shape)
+    if a.dtype.kind != "M":
+        if a.dtype.kind in "US" or (a.dtype.kind == "O" and a.size and isinstance(a.flat[0], str)):
+            raise TypeError(
+                "x holds strings; expected numbers or dates. Convert dates first: "
+                'numpy.asarray(x, dtype="datetime64[D]") or pandas.to_datetime(x).'
+            )
+        return vector(x, "x")
+    if a.ndim != 1:
+        raise ValueError(f"x has shape {a.shape}; expected one date per row, shape (n,).")
+    if np.isnat(a).any():
+        i = int(np.flatnonzero(np.isnat(a))[0])
+        raise ValueError(f"x[{i}] is not a date (NaT); expected one in every row. Drop that row.")
+    return a

@@ -46,8 +46,7 @@ class PITDisplay(FromPredictions):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of matplotlib StepPatch or Line2D
         The histograms or curves by name.
     line_ : matplotlib StepPatch or Line2D
@@ -140,12 +139,8 @@ class PITDisplay(FromPredictions):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        band : bool, default True
-            Whether to draw the band that chance explains.
-        legend : bool, default True
-            Whether to draw the legend.
+        ax, band, legend
+            The same as in `CalibrationDisplay.plot`.
         **kwargs : dict
             For the lines, as in `matplotlib.axes.Axes.stairs` or `matplotlib.axes.Axes.plot`.
         """

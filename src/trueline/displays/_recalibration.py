@@ -54,8 +54,7 @@ class RecalibrationDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     lines_ : dict of matplotlib Line2D
         The maps by name.
     line_ : matplotlib Line2D
@@ -280,9 +279,9 @@ class RecalibrationDisplay:
         size = found.knots.size
         kept = np.linspace(0, size - 1, min(size, _MOST_KNOTS)).astype(int)
         across = _across(x, found.knots, found.knot_base_probabilities)[kept]
-        style = {**look.marked_line(_style.paper(ax)), "linestyle": "none"}
+        style = {**look.marked_line(ax.get_facecolor()), "linestyle": "none"}
         style |= {"marker": "o", "markersize": 3.2, "markeredgewidth": 0.9}
-        style["markerfacecolor"] = _style.paper(ax)
+        style["markerfacecolor"] = ax.get_facecolor()
         few = kept.size == found.n_knots
         shown = f"{found.n_knots:,}" if few else f"{kept.size} of {found.n_knots:,}"
         label = f"knots, {shown}" if len(self.maps) == 1 else None

@@ -9,14 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline.displays import _style
-from trueline.displays._forecasts import (
-    Forecasts,
-    FromPredictions,
-    each,
-    named,
-    own_name,
-    results,
-)
+from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, own_name, results
 from trueline.metrics import Widths, coverage as coverage_of, interval_widths
 
 if TYPE_CHECKING:
@@ -57,8 +50,7 @@ class SharpnessDisplay(FromPredictions):
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_ : matplotlib Axes and Figure
     histograms_ : dict of matplotlib StepPatch
         The histograms by name.
     bars_ : dict of matplotlib Line2D
@@ -206,7 +198,7 @@ class SharpnessDisplay(FromPredictions):
         bar: dict[str, Any] = {"color": look.color, "linewidth": 2.5, "solid_capstyle": "butt"}
         self.bars_[key] = ax.plot(ends, [base, base], **bar)[0]
         mean: dict[str, Any] = {
-            **look.marked_line(_style.paper(ax)),
+            **look.marked_line(ax.get_facecolor()),
             "linestyle": "none",
             "markersize": 7.0,
         }

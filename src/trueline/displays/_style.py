@@ -128,11 +128,6 @@ def opacity(ax: Axes, on_light: float) -> float:
     return min(1.6 * on_light, 1.0) if is_dark(ax) else on_light
 
 
-def paper(ax: Axes) -> Any:
-    """Colour to fill open markers with."""
-    return ax.get_facecolor()
-
-
 def looks(ax: Axes, count: int) -> list[Look]:
     """Return the looks of `count` more series; the last one is the plainest."""
     colours = _ON_DARK if is_dark(ax) else _ON_LIGHT
@@ -156,16 +151,9 @@ def band(
     ax: Axes, x: Any, lower: Any, upper: Any, confidence: float, step: Any = None
 ) -> PolyCollection:
     """Draw the band that chance explains."""
-    return ax.fill_between(
-        x,
-        lower,
-        upper,
-        step=step,
-        color=MUTED,
-        alpha=opacity(ax, 0.25),
-        linewidth=0.0,
-        label=f"chance ({percent(confidence)})",
-    )
+    style: dict[str, Any] = {"color": MUTED, "alpha": opacity(ax, 0.25), "linewidth": 0.0}
+    label = f"chance ({percent(confidence)})"
+    return ax.fill_between(x, lower, upper, step=step, label=label, **style)
 
 
 def reference(ax: Axes, x: Any, y: Any, **kwargs: Any) -> Line2D:
@@ -192,8 +180,9 @@ def legend(
     With `columns` it is always below, in up to this number of columns. Long labels are broken or
     lose their middle; those of the handles stay whole.
     """
-    if handles is None:
-        handles = _series_first(ax)
+    if handles is None:  # series come first, then what they are compared with
+        handles = ax.get_legend_handles_labels()[0]
+        handles = sorted(handles, key=lambda artist: artist.get_gid() != _SERIES)
     common: dict[str, Any] = {"handles": handles, "title": title, "alignment": "left"}
     whole = [str(handle.get_label()) for handle in handles]
     if columns is None and not is_narrow(ax):
@@ -201,12 +190,7 @@ def legend(
         room = _INSIDE * _width_drawn(ax) - _BESIDES * size
         labels = [fitted(label, room, "medium") for label in whole]
         return ax.legend(
-            labels=labels,
-            loc="best",
-            framealpha=0.85,
-            edgecolor="none",
-            handlelength=2.2,
-            **common,
+            labels=labels, loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2, **common
         )
     from matplotlib.transforms import ScaledTranslation
 
@@ -225,7 +209,7 @@ def legend(
         bbox_transform=ax.transAxes + shift,
         borderaxespad=0.0,
         borderpad=0.0,
-        ncols=_columns_that_fit(room, labels, columns or 1),
+        ncols=_columns_that_fit(room, labels, besides, columns or 1),
         columnspacing=_GAP,
         handlelength=_HANDLE,
         handletextpad=_PAD,
@@ -251,15 +235,11 @@ def _make_room(ax: Axes, legend: Legend) -> None:
         ax.set_position((place.x0, place.y0 + out, place.width, place.height - out))
 
 
-def _series_first(ax: Axes) -> list[Any]:
-    """Return the handles of the legend, series first, then what they are compared with."""
-    handles = ax.get_legend_handles_labels()[0]
-    return sorted(handles, key=lambda artist: artist.get_gid() != _SERIES)
+def _columns_that_fit(room: float, labels: list[str], besides: float, most: int) -> int:
+    """Return the number of columns that fit, filled one after the other.
 
-
-def _columns_that_fit(room: float, labels: list[str], most: int) -> int:
-    """Return the number of columns, filled one after the other, that fit into the room."""
-    besides = (_HANDLE + _PAD + _GAP) * _font("small").get_size_in_points()
+    Each needs the width `besides` in addition to its labels.
+    """
     widths = [text_width(label) for label in labels]
     for columns in range(most, 1, -1):
         rows = -(-len(labels) // columns)
