@@ -169,8 +169,7 @@ class CalibrationDisplay(FromPredictions):
     def _draw_reference(self, ax: Axes, band: bool) -> None:
         curve = next(iter(self.curves.values()))
         if band and all(_same_band(curve, other) for other in self.curves.values()):
-            ends = curve.levels, curve.lower, curve.upper
-            self.band_ = _style.band(ax, *ends, curve.confidence)
+            self.band_ = _style.band(ax, curve.levels, curve.lower, curve.upper, curve.confidence)
         self.reference_ = _style.reference(ax, [0, 1], [0, 1])
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=_TICKS, yticks=_TICKS)
         _style.label_axes(ax, "expected probability", "observed frequency")

@@ -349,17 +349,14 @@ class IntervalDisplay:
         return share if j < self.coverage.size - 1 else f"{share} (holds {self.held:.0%})"
 
     def _draw_outcomes(self, ax: Axes) -> None:
-        inside, outside = ~self.missed, self.missed
+        x, y, out = self.x, self.y, self.missed
         size = float(np.clip(1.3 * _style.width_in_points(ax) / self.x.size, _SMALLEST, _LARGEST))
         common: dict[str, Any] = {"linestyle": "none", "markerfacecolor": _style.ink(ax)}
         common["markeredgecolor"] = ax.get_facecolor()
         dot: dict[str, Any] = {"marker": "o", "markersize": 0.55 * size, "markeredgewidth": 0.0}
         cross: dict[str, Any] = {"marker": "X", "markersize": size, "markeredgewidth": 0.08 * size}
-        x, y = self.x, self.y
-        self.points_ = ax.plot(x[inside], y[inside], label="outcome", zorder=4, **common, **dot)[0]
-        self.misses_ = ax.plot(x[outside], y[outside], label="missed", zorder=5, **common, **cross)[
-            0
-        ]
+        self.points_ = ax.plot(x[~out], y[~out], label="outcome", zorder=4, **common, **dot)[0]
+        self.misses_ = ax.plot(x[out], y[out], label="missed", zorder=5, **common, **cross)[0]
 
     def _set_axes(self, ax: Axes) -> None:
         _style.label_axes(ax, self.x_name or "x", _style.with_unit(self.y_name or "y", self.unit))

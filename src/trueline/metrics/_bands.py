@@ -104,31 +104,19 @@ class _Step(NamedTuple):
 
 
 class _Chain:
-    """Counts at increasing levels, as a Markov chain.
+    """Counts at increasing levels in (0, 1), as a Markov chain.
 
     Given their total, Poisson counts are multinomial. So the chain walks in independent Poisson
-    steps, and the last one must lead to n.
-
-    Parameters
-    ----------
-    n : int
-    levels : (m,) array, strictly increasing, in (0, 1)
-    gamma : float
-        Smallest local level that will be used.
+    steps, and the last one must lead to n. `gamma` is the smallest local level that will be used.
     """
 
     def __init__(self, n: int, levels: FloatArray, gamma: float) -> None:
         self.gamma = gamma
-        lower, upper = central_counts(n, levels, gamma)
+        lower, upper = (counts.astype(int) for counts in central_counts(n, levels, gamma))
+        rates = n * np.diff(levels, prepend=0.0)
         steps = []
         previous = (0, 0)
-        for p, rate, low, high in zip(
-            levels,
-            n * np.diff(levels, prepend=0.0),
-            lower.astype(int),
-            upper.astype(int),
-            strict=True,
-        ):
+        for p, rate, low, high in zip(levels, rates, lower, upper, strict=True):
             least, law = _poisson(rate, max(low - previous[1], 0), high - previous[0])
             steps.append(_Step(low, _tails(n, p, low, high), least, law))
             previous = (low, high)

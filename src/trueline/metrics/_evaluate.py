@@ -16,7 +16,7 @@ from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, error_of, floor_of
 from trueline.metrics._pit import Ecdf, above_zero, p_value, randomised
 from trueline.metrics._rows import add, check_rows, effective_size, mean, size, total
-from trueline.metrics._scores import interval_misses, penalty
+from trueline.metrics._scores import interval_misses
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
 from trueline.metrics._verdict import Verdict, chance_range, decide_calibration, decide_coverage
 
@@ -87,16 +87,12 @@ class Evaluation:
     def verdict(self) -> Verdict:
         """Whether the intervals hold and the forecast is calibrated: a `Verdict`."""
         low, high = chance_range(self.n_effective, self.coverage_target, self.n_fit)
-        ends = float(low), float(high)
+        ends, width = (float(low), float(high)), self.interval_width
+        error, floor = self.calibration_error, self.calibration_floor
         return Verdict(
-            decide_coverage(self.coverage, self.coverage_target, *ends, width=self.interval_width),
+            decide_coverage(self.coverage, self.coverage_target, *ends, width=width),
             decide_calibration(
-                self.calibration_error,
-                self.calibration_floor,
-                self.p_value,
-                self.ks_statistic,
-                self.n_effective,
-                self.n_fit,
+                error, floor, self.p_value, self.ks_statistic, self.n_effective, self.n_fit
             ),
         )
 
@@ -290,7 +286,7 @@ def conclude(
         coverage=means["inside"],
         coverage_target=coverage,
         interval_width=means["width"],
-        interval_score=means["width"] + penalty(coverage) * means["miss"],
+        interval_score=means["width"] + 2.0 / (1.0 - coverage) * means["miss"],
         crps=means["crps"],
         log_score=means["log_score"],
         sharpness=means["variance"],

@@ -336,10 +336,5 @@ def interval_score(
     y, dist, w = check_rows(y, dist, sample_weight)
     c = check_level(coverage, "coverage")
     lower, upper = dist.interval(c)
-    rows = upper - lower + interval_misses(y, lower, upper) * penalty(c)
+    rows = upper - lower + interval_misses(y, lower, upper) * (2.0 / (1.0 - c))
     return mean(rows, w) if reduce else rows
-
-
-def penalty(coverage: float) -> float:
-    """Return the weight of a miss in the interval score."""
-    return 2.0 / (1.0 - coverage)
