@@ -94,7 +94,7 @@ def test_atoms():
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_short_names_are_known_to_the_regressor(name):
-    from trueline.estimators._method import resolve
+    from trueline.estimators._fitting import resolve
 
     assert type(resolve(name)) is BY_NAME[name]
 

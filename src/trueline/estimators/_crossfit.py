@@ -55,19 +55,9 @@ class Fold(NamedTuple):
 class OutOfFold(NamedTuple):
     """The forecasts of all folds, sorted by row. A row in k test sets has k forecasts.
 
-    Attributes
-    ----------
-    rows : (m,) array
-        The row that each forecast belongs to.
-    dist : Distribution of m rows
-    positions : list of arrays
-        Where the forecasts of each fold are.
-    unique_rows : (n,) array
-        The rows without repetitions.
-    first : (n,) array
-        Position of the first forecast of each of them.
-    row_index : (m,) array
-        ``row_index[i]`` is the position in `unique_rows` of the row that forecast i belongs to.
+    ``rows[i]`` is the row that forecast i belongs to, and ``row_index[i]`` the position of that
+    row in `unique_rows`, which has no repetitions. `first` are the positions of the first forecast
+    of each unique row, and `positions` those of the forecasts of each fold.
     """
 
     rows: Rows
@@ -120,10 +110,7 @@ class CrossFitter:
             models = self._fit_together([train for train, _ in splits])
             return self._forecast_folds(splits, models, keep)
         parallel = Parallel(n_jobs=self.n_jobs)
-        done = parallel(delayed(self._fit_fold)(*split, keep) for split in splits)
-        return [
-            Fold(test, dist, model) for (_, test), (dist, model) in zip(splits, done, strict=True)
-        ]
+        return list(parallel(delayed(self._fit_fold)(*split, keep) for split in splits))
 
     def fit_all_and_folds(self, splits: Sequence[Split]) -> tuple[Any, list[Fold]]:
         """Do both, as one computation if the estimator can."""
@@ -154,10 +141,10 @@ class CrossFitter:
             for (_, test), model in zip(splits, models, strict=True)
         ]
 
-    def _fit_fold(self, train: Rows, test: Rows, keep: bool) -> tuple[Distribution, Any]:
+    def _fit_fold(self, train: Rows, test: Rows, keep: bool) -> Fold:
         X, y, params = self._part(train)
         model = clone(self.estimator).fit(X, y, **params)
-        return self.forecast(model, _safe_indexing(self.X, test)), model if keep else None
+        return self._forecast_folds([(train, test)], [model], keep)[0]
 
 
 def cross_fit(

@@ -15,13 +15,13 @@ from sklearn.utils import Bunch, _safe_indexing
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import _num_samples
 
+from trueline._messages import did_you_mean
 from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal
-from trueline.estimators import _method
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold, Split
 from trueline.interop import spread_excludes_noise
-from trueline.recalibration import Recalibrator
+from trueline.recalibration import BY_NAME, Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large
 # that it moves the mean of every forecast. Such scales are kept above this share of their mean.
@@ -49,15 +49,7 @@ class Data(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """How the widths of forecasts are changed before they are recalibrated.
-
-    Attributes
-    ----------
-    least_scale : float
-        The smallest scale of normal forecasts.
-    learned : LearnedWidth or None
-        The width that was learned.
-    """
+    """How widths change before recalibration: a smallest scale of normals, and a learned width."""
 
     least_scale: float
     learned: Any = None
@@ -78,6 +70,24 @@ class Widths(NamedTuple):
         if type(dist) is not Normal or self.least_scale == 0.0:
             return dist
         return Normal(dist.loc, np.maximum(dist.scale, self.least_scale))
+
+
+def resolve(method: str | Recalibrator) -> Recalibrator:
+    """Return the unfitted recalibrator of a name, or a copy of the one given."""
+    if isinstance(method, Recalibrator):
+        copy: Recalibrator = clone(method)
+        return copy
+    if isinstance(method, str) and method in BY_NAME:
+        return BY_NAME[method]()
+    if isinstance(method, type) and issubclass(method, Recalibrator):
+        raise TypeError(
+            f"method is the class {method.__name__}; expected an object: {method.__name__}()."
+        )
+    raise ValueError(
+        f"method is {method!r}; expected a recalibrator such as Isotonic(), or one of the names "
+        f"{', '.join(repr(name) for name in BY_NAME)}."
+        f"{did_you_mean(method.lower(), BY_NAME) if isinstance(method, str) else ''}"
+    )
 
 
 def seed_of(random_state: Any) -> int:
@@ -177,7 +187,7 @@ def fit_map(
         X, y, dist = once.X, data.y[forecasts.rows], forecasts.dist
         weight = forecasts.weights(data.sample_weight)
         _, groups = data.weights_and_groups(forecasts.rows)
-    return _method.fit(recalibrator, y, dist, weight, groups, X, shrinkage)
+    return _fit_shrunk(recalibrator, y, dist, weight, groups, X, shrinkage)
 
 
 def fit_map_per_fold(
@@ -189,7 +199,7 @@ def fit_map_per_fold(
 ) -> list[Recalibrator]:
     """Fit a map for each fold, on its test rows."""
     return [
-        _method.fit(
+        _fit_shrunk(
             clone(recalibrator),
             data.y[fold.rows],
             forecasts.dist._take(position),
@@ -199,3 +209,34 @@ def fit_map_per_fold(
         )
         for fold, position in zip(folds, forecasts.positions, strict=True)
     ]
+
+
+def _fit_shrunk(
+    recalibrator: Recalibrator,
+    y: Any,
+    dist: Any,
+    sample_weight: Any,
+    groups: Any,
+    X: Any,
+    shrinkage: float,
+) -> Recalibrator:
+    """Fit on scores that are multiplied by `shrinkage`, with the arguments that are taken."""
+    given = _given(recalibrator, groups, X)
+    if shrinkage != 1.0:
+        scores = shrinkage * dist._score(y[:, None])
+        if recalibrator.learns_from_scores:
+            return recalibrator.fit_scores(
+                scores[:, 0], sample_weight=sample_weight, kind=dist.score_kind, **given
+            )
+        y = dist._unscore(scores)[:, 0]
+    return recalibrator.fit(y, dist, sample_weight=sample_weight, **given)
+
+
+def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
+    """Transform, with the arguments that the recalibrator takes."""
+    return recalibrator.transform(dist, **_given(recalibrator, groups, X))
+
+
+def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:
+    given = {"groups": groups} if recalibrator.needs_groups else {}
+    return {**given, "X": X} if recalibrator.needs_features else given

@@ -18,22 +18,6 @@ from trueline._validation import FloatArray
 
 Names = NDArray[np.object_] | None
 
-CONTAINERS = ("default", "pandas", "polars")
-
-
-def check_container(container: Any) -> None:
-    """Raise unless the container is known."""
-    if container not in CONTAINERS:
-        raise ValueError(
-            f"transform is {container!r}; expected 'default' (numpy), 'pandas' or 'polars'."
-        )
-
-
-def container_of(model: Any) -> str:
-    """Return the container of `set_output`, or else of scikit-learn's configuration."""
-    chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
-    return chosen or get_config()["transform_output"]
-
 
 def column_names(X: Any) -> Names:
     """Return the column names of a frame; None if there are none or they are not text."""
@@ -106,11 +90,14 @@ def _picks_by_name(model: Any) -> bool:
             return isinstance(model, ColumnTransformer)
 
 
-def framed(values: FloatArray, name: str, levels: Any, X: Any, container: str) -> Any:
+def framed(model: Any, values: FloatArray, name: str, levels: Any, X: Any) -> Any:
     """Return (n,) values as a named series, (n, m) values as a frame with one column per level.
 
-    The rows keep the index of X if X is a pandas frame.
+    The model's `set_output`, or else scikit-learn's configuration, says of which library. The
+    rows keep the index of X if X is a pandas frame.
     """
+    chosen = getattr(model, "_sklearn_output_config", {}).get("transform")
+    container = chosen or get_config()["transform_output"]
     if container == "default":
         return values
     module = library(container, f"set_output(transform={container!r})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,6 @@ _FEWEST_ROWS = 100
 _MARGIN = 1.0
 
 
-class _Regression(Protocol):
-    """A regressor of absolute errors."""
-
-    def predict(self, X: Any) -> Any:
-        """Return one number per row."""
-
-
 @dataclass(frozen=True, eq=False)
 class LearnedWidth:
     """The width of a forecast as a function of x, made by `learn_width`.
@@ -47,7 +40,7 @@ class LearnedWidth:
     kind: str
     crps: dict[str, float]
     _width: float = 1.0  # of all rows, or the smallest learned one
-    _regression: _Regression | None = None
+    _regression: Any = None  # of absolute errors
     _reads_x: bool = False
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
@@ -110,12 +103,8 @@ def learn_width(
         None leaves the forecast as it is, and so does "auto" for forecasts that are neither
         location-scale nor `Point`, because their shape depends on x. A regressor is fitted on
         the absolute errors of any forecast.
-    X : table of n rows
-    y : (n,) array
     dist : Distribution of n rows
         Forecasts by models that were not trained on these rows.
-    sample_weight : (n,) array, optional
-    random_state : None, int or numpy.random.Generator
 
     Returns
     -------
@@ -174,8 +163,7 @@ class _Errors(NamedTuple):
 def _by_forest(errors: _Errors) -> tuple[LearnedWidth, Distribution]:
     """Learn the width by a forest; return also its out-of-bag predictions."""
     X, dist, error, usual, w, rng = errors
-    reads_x = _is_table(X)
-    features = _features(X if reads_x else None, dist)
+    reads_x, features = _read(X, dist)
     trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
     width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
     return width, width.apply_out_of_bag(X, dist, np.arange(len(dist)))
@@ -188,8 +176,7 @@ def _by_regressor(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distri
     from sklearn.utils.validation import has_fit_parameter
 
     X, dist, error, usual, w, rng = errors
-    reads_x = _is_table(X)
-    features = _features(X if reads_x else None, dist)
+    reads_x, features = _read(X, dist)
     weighted = w is not None and has_fit_parameter(regressor, "sample_weight")
     params = {"sample_weight": w} if weighted else {}
     if len(error) < 2:
@@ -247,13 +234,13 @@ def _mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
     return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
 
 
-def _is_table(X: Any) -> bool:
-    """Whether X is a table of numbers that trees can read."""
+def _read(X: Any, dist: Distribution) -> tuple[bool, FloatArray]:
+    """Return whether X is a table of numbers that trees can read, and the features."""
     try:
         as_features(X)
     except (TypeError, ValueError):
-        return False
-    return True
+        return False, _features(None, dist)
+    return True, _features(X, dist)
 
 
 def _features(X: Any, dist: Distribution) -> FloatArray:

@@ -96,10 +96,7 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         Parameters
         ----------
         models : dict {level: fitted regressor}
-
-        Returns
-        -------
-        PerLevel
+            At least two.
 
         Examples
         --------
@@ -149,10 +146,6 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         sample_weight : (n,) array-like, optional
         **fit_params : dict
             For the ``fit`` of every copy.
-
-        Returns
-        -------
-        self
         """
         untrained, levels = self._untrained()
         if sample_weight is not None:
@@ -195,32 +188,14 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         return self
 
     def predict_dist(self, X: Any) -> Distribution:
-        """Return the forecasts.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-
-        Returns
-        -------
-        Quantiles of n rows
-        """
+        """Return the forecasts of the rows of X, an array-like of shape (n, d)."""
         check_is_fitted(self)
         check_columns(self.estimators_[0], getattr(self, "_column_names", None), X)
         columns = [point_prediction(model, X) for model in self.estimators_]
         return Quantiles(self.levels_, np.sort(np.stack(columns), axis=0).T)
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the medians of the forecasts.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-
-        Returns
-        -------
-        ndarray, (n,)
-        """
+        """Return the medians of the forecasts of `predict_dist`, (n,)."""
         return self.predict_dist(X).median()
 
     def __sklearn_tags__(self) -> Any:

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState
 from trueline.distributions import Distribution, Mixture
-from trueline.estimators import _method
 from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
 from trueline.estimators._crossfit import CrossFitter, Forecaster, Split, make_splits, out_of_fold
 from trueline.estimators._fitting import (
@@ -25,16 +24,16 @@ from trueline.estimators._fitting import (
     fit_map_per_fold,
     fit_models,
     learn_widths,
+    resolve,
     route,
     seed_of,
     set_seeds,
+    transform,
 )
 from trueline.estimators._frames import (
     check_columns,
     check_columns_of_frozen,
-    check_container,
     column_names,
-    container_of,
     framed,
     in_order,
     take_features,
@@ -42,20 +41,6 @@ from trueline.estimators._frames import (
 from trueline.estimators._shrinkage import find_shrinkage
 from trueline.interop import ForecastReader, refuse_forecaster
 from trueline.recalibration import Recalibrator
-
-_LEARNED = (
-    "estimator_",
-    "estimators_",
-    "recalibrator_",
-    "recalibrators_",
-    "scale_",
-    "shrinkage_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_column_names",
-    "_reader",
-    "_widths",
-)
 
 
 class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -196,20 +181,16 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         **fit_params : dict
             For the estimator's ``fit``. If scikit-learn's metadata routing is enabled, it
             decides where arguments go.
-
-        Returns
-        -------
-        self
         """
         check_params(self)
         refuse_forecaster(self.estimator)
-        recalibrator = _method.resolve(self.method)
+        recalibrator = resolve(self.method)
         data = Data(*check_rows(X, y, sample_weight, groups))
         check_groups(recalibrator, self.cv, data.groups)
         check_columns_of_frozen(self.estimator, data.X)
         routed = route(self, data, fit_params)
-        for name in _LEARNED:
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
+            delattr(self, name)
 
         frozen = isinstance(self.estimator, FrozenEstimator)
         estimator = self.estimator if frozen else clone(self.estimator)
@@ -277,12 +258,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         Parameters
         ----------
         X : (n, d) array-like
+            As in `fit`.
         groups : (n,) array-like, optional
             The group of each row, if the map is `Grouped`.
-
-        Returns
-        -------
-        Distribution of n rows
 
         Examples
         --------
@@ -319,21 +297,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
             dist = self._widths.apply(ordered, forecast(model, X))
-            yield _method.transform(recalibrator, dist, groups, ordered)
+            yield transform(recalibrator, dist, groups, ordered)
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
-        """Return the means of the recalibrated forecasts.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        groups : (n,) array-like, optional
-            The group of each row, if the map is `Grouped`.
-
-        Returns
-        -------
-        ndarray, (n,)
-        """
+        """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
         return self.predict_dist(X, groups).mean()
 
     def predict_interval(
@@ -343,10 +310,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
         Parameters
         ----------
-        X : (n, d) array-like
+        X, groups
+            As in `predict_dist`.
         coverage : scalar or (m,) array-like, default 0.9
-        groups : (n,) array-like, optional
-            The group of each row, if the map is `Grouped`.
+            In (0, 1).
 
         Returns
         -------
@@ -372,22 +339,17 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         dist = self.predict_dist(X, groups)
         lower, upper = dist.interval(coverage)
         self._warn_if_folds_are_small(dist, 0.5 * (1.0 - np.max(coverage)))
-        container = container_of(self)
-        return (
-            framed(lower, "lower", coverage, X, container),
-            framed(upper, "upper", coverage, X, container),
-        )
+        return framed(self, lower, "lower", coverage, X), framed(self, upper, "upper", coverage, X)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Return quantiles of the recalibrated forecasts.
 
         Parameters
         ----------
-        X : (n, d) array-like
+        X, groups
+            As in `predict_dist`.
         levels : (m,) array-like or scalar
             In (0, 1).
-        groups : (n,) array-like, optional
-            The group of each row, if the map is `Grouped`.
 
         Returns
         -------
@@ -410,7 +372,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         dist = self.predict_dist(X, groups)
         values = dist.ppf(levels)
         self._warn_if_folds_are_small(dist, min(np.min(levels), 1.0 - np.max(levels)))
-        return framed(values, f"quantile {levels!r}", levels, X, container_of(self))
+        return framed(self, values, f"quantile {levels!r}", levels, X)
 
     def _warn_if_folds_are_small(self, dist: Distribution, tail: float) -> None:
         # A mixture has no calibration rows of its own; each component has those of a fold. Other
@@ -436,18 +398,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Return the coefficient of determination R^2 of `predict`.
 
         It ignores the uncertainty; pass ``trueline.neg_crps`` as ``scoring=`` to score that too.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        y : (n,) array-like
-        sample_weight : (n,) array-like, optional
-        groups : (n,) array-like, optional
-            The group of each row, if the map is `Grouped`.
-
-        Returns
-        -------
-        float
+        The parameters are those of `fit`.
         """
         return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
@@ -461,24 +412,18 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         transform : "default", "pandas", "polars" or None
             None leaves the choice as it is. By default the choice is that of scikit-learn's
             ``set_config(transform_output=...)``. Frames of pandas keep the index of X.
-
-        Returns
-        -------
-        self
         """
         if transform is not None:
-            check_container(transform)
+            if transform not in ("default", "pandas", "polars"):
+                raise ValueError(
+                    f"transform is {transform!r}; expected 'default' (numpy), 'pandas' or 'polars'."
+                )
             # The name is scikit-learn's, so that clone copies it.
             self._sklearn_output_config = {"transform": transform}
         return self
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the arguments that ``fit`` passes on, for scikit-learn's metadata routing.
-
-        Returns
-        -------
-        MetadataRouter
-        """
+        """Return the arguments that ``fit`` passes on, for scikit-learn's metadata routing."""
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         to_split = MethodMapping().add(caller="fit", callee="split")
         router = MetadataRouter(owner=self).add_self_request(self)

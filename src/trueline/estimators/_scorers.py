@@ -32,10 +32,6 @@ def neg_crps(
     groups : (n,) array-like, optional
         The group of each row, for a `CalibratedRegressor` with one map per group.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes

@@ -32,25 +32,12 @@ def find_shrinkage(
     *,
     ensemble: bool,
 ) -> float:
-    """Compare the scores of the fold models with those of models that see fewer rows.
+    """Return the factor of the scores; 1 if the splits do not allow a comparison.
 
-    Parameters
-    ----------
-    fitter : CrossFitter
-    splits : sequence of (train, test)
-        The splits of the fold models.
-    dist : Distribution
-        Their forecasts, one per row, if each row is in one test set.
-    with_width : callable
-        Changes the widths of other forecasts of some rows as those of `dist`.
-    sample_weight : (n,) array, optional
-    ensemble : bool
-        Whether the fold models predict together, or one model that is refitted on all rows.
-
-    Returns
-    -------
-    float
-        The factor of the scores; 1 if the splits do not allow a comparison.
+    The forecasts `dist` of the fold models, one per row if each row is in one test set, are
+    compared with those of models that see fewer rows, after `with_width` has changed the widths
+    of the latter as those of `dist`. With `ensemble` the fold models predict together; otherwise
+    one model that is refitted on all rows does.
     """
     n = len(fitter.y)
     thinned = thinned_splits(splits, n)
@@ -99,7 +86,7 @@ def refit_factor(
     sizes: tuple[float, float, float],
     sample_weight: FloatArray | None = None,
 ) -> float:
-    """Return the share of an out-of-fold error that is left after a refit on all rows.
+    """Return the share, 0.8 to 1, of an out-of-fold error that is left after a refit on all rows.
 
     Errors are taken to fall as a power of the number of rows: from b to c rows by
     (error at b / error at a) ** (log(c / b) / log(b / a)).
@@ -113,12 +100,6 @@ def refit_factor(
         Absolute scores of the same rows by models of a rows.
     sizes : (a, b, c)
         Number of rows of the thinned models, of the fold models and of the refit, increasing.
-    sample_weight : (n,) array, optional
-
-    Returns
-    -------
-    float
-        Between 0.8 and 1.
 
     Examples
     --------
@@ -143,7 +124,7 @@ def ensemble_factor(
     n_folds: int,
     sample_weight: FloatArray | None = None,
 ) -> float:
-    """Return the factor of a fold model's scores that calibrates the average of K CDFs.
+    """Return the factor, 0.8 to 1, of a fold model's scores that calibrates the mean of K CDFs.
 
     Let v be the mean square of a model's score, and b that of the scatter of the K models about
     their mean, in units of score. The mean square error of their mean is v - b, and the average of
@@ -159,12 +140,6 @@ def ensemble_factor(
         Scores of the same rows by two models, trained without them and without another fold each.
     n_folds : int
         K.
-    sample_weight : (n,) array, optional
-
-    Returns
-    -------
-    float
-        Between 0.8 and 1.
 
     Examples
     --------
