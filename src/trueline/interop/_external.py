@@ -203,7 +203,6 @@ class Continued(ThroughLaw):
         self._ends = base._ends
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.base)
 
     def _take(self, rows: Rows) -> Distribution:

@@ -107,8 +107,15 @@ def from_array(obj: Any, kind: str | None) -> Distribution:
             "row by row, or trueline.distributions.Stacked for rows one after the other."
         )
     a = as_float(plain(obj), "obj")
-    if kind is None or kind == "point":
-        return _points(a, kind)
+    if kind == "point" and a.ndim == 2 and a.shape[1] == 1:
+        a = a[:, 0]
+    if kind in (None, "point"):
+        if a.ndim > 1:
+            raise TypeError(
+                f"obj has shape {a.shape}; expected one number per row, shape (n,), because a "
+                f'table may hold draws or quantiles. {SAY_WHICH}; or kind="point" with obj.ravel().'
+            )
+        return Point(a)
     if kind == "samples":
         return Samples(a)
     if kind == "quantiles":
@@ -140,17 +147,6 @@ def _is_distribution(item: Any) -> bool:
 
 def _is_array(x: Any) -> bool:
     return callable(getattr(x, "__array__", None))
-
-
-def _points(a: FloatArray, kind: str | None) -> Distribution:
-    if a.ndim == 2 and a.shape[1] == 1 and kind == "point":
-        a = a[:, 0]
-    if a.ndim > 1:
-        raise TypeError(
-            f"obj has shape {a.shape}; expected one number per row, shape (n,), because a table "
-            f'may hold draws or quantiles. {SAY_WHICH}; or kind="point" with obj.ravel().'
-        )
-    return Point(a)
 
 
 def from_levels(levels: FloatArray, values: FloatArray, name: str) -> Distribution:

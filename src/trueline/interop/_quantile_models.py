@@ -65,7 +65,15 @@ def read_quantile_loss(model: Any, X: Any) -> Distribution | None:
     """Read models trained for quantiles: XGBoost, LightGBM, CatBoost and scikit-learn's."""
     off_centre = _off_centre(model)
     if off_centre is not None:
-        raise ValueError(_one_level_message(model, *off_centre))
+        part, kind, level = off_centre
+        name = type(part).__name__
+        where = "" if part is model else f", in the {type(model).__name__},"
+        raise ValueError(
+            f"{name}{where} was trained for one {kind}, the {level:g}; expected several levels, "
+            f"the median or the mean, because one {kind} does not describe the spread and is not a "
+            f"central prediction either. Train one model per level: "
+            f"trueline.estimators.PerLevel({name}(...), levels=[0.05, 0.5, 0.95])."
+        )
     levels = trained_levels(model)
     if not levels or len(levels) == 1:  # the median alone is a point forecast
         return None
@@ -84,7 +92,7 @@ def point_prediction(model: Any, X: Any) -> FloatArray:
 
 
 def _prediction(model: Any, X: Any) -> Any:
-    if _trained_on_logs(model):
+    if belongs_to(model, "catboost") and _catboost_loss(model).startswith(_LOG_LOSSES):
         return model.predict(X, prediction_type="Exponent")
     return model.predict(X)
 
@@ -98,21 +106,10 @@ def _off_centre(model: Any) -> tuple[Any, str, float] | None:
     levels = trained_levels(model) or ()
     if len(levels) == 1 and levels != (0.5,):
         return model, "quantile", levels[0]
-    expectiles = _catboost_expectiles(model)
+    expectiles = _catboost_levels(model, ("Expectile",)) if belongs_to(model, "catboost") else ()
     if expectiles and expectiles != (0.5,):  # the 0.5 expectile is the mean
         return model, "expectile", expectiles[0]
     return next((found for part in parts(model) if (found := _off_centre(part))), None)
-
-
-def _one_level_message(model: Any, part: Any, kind: str, level: float) -> str:
-    name = type(part).__name__
-    where = "" if part is model else f", in the {type(model).__name__},"
-    return (
-        f"{name}{where} was trained for one {kind}, the {level:g}; expected several levels, the "
-        f"median or the mean, because one {kind} does not describe the spread and is not a "
-        f"central prediction either. Train one model per level: "
-        f"trueline.estimators.PerLevel({name}(...), levels=[0.05, 0.5, 0.95])."
-    )
 
 
 # ---- levels, by package --------------------------------------------------------------
@@ -147,16 +144,6 @@ def _catboost_levels(
         return ()
     given = dict(part.partition("=")[::2] for part in rest.split(";"))
     return tuple(float(level) for level in given.get("alpha", "0.5").split(","))
-
-
-def _catboost_expectiles(model: Any) -> tuple[float, ...]:
-    """Return the level of the expectile that a model was trained for, if it is of CatBoost."""
-    return _catboost_levels(model, ("Expectile",)) if belongs_to(model, "catboost") else ()
-
-
-def _trained_on_logs(model: Any) -> bool:
-    """Whether it is a model of CatBoost whose raw predictions are logarithms of y."""
-    return belongs_to(model, "catboost") and _catboost_loss(model).startswith(_LOG_LOSSES)
 
 
 def read_catboost_uncertainty(model: Any, X: Any) -> Distribution | None:

@@ -127,34 +127,25 @@ def register_reader(reader: Reader) -> Reader:
 
     The newest reader is asked first. Pipelines, searches and `FrozenEstimator` are unwrapped
     before: a reader is called with the model inside, and with the X that this model is called with.
+    The reader is returned, so that this is a decorator.
 
     Parameters
     ----------
     reader : callable (model, X) -> Distribution or None
         It returns None if the model is not of its kind.
 
-    Returns
-    -------
-    callable
-        The reader, so that this is a decorator.
-
     Examples
     --------
     >>> import trueline as tl
-    >>> from trueline.estimators import CalibratedRegressor
-    >>> from trueline.interop import register_reader, unregister_reader
+    >>> from trueline.interop import read_forecast, register_reader, unregister_reader
     >>> class Oracle:
     ...     def predict(self, X):
-    ...         return X[:, 0]
+    ...         return X[0]
     >>> @register_reader
     ... def read_oracle(model, X):
     ...     return tl.Laplace(model.predict(X), 2.0) if isinstance(model, Oracle) else None
-    >>> import numpy as np
-    >>> from sklearn.frozen import FrozenEstimator
-    >>> X = np.arange(40.0)[:, None]
-    >>> model = CalibratedRegressor(FrozenEstimator(Oracle()), scale_estimator=None)
-    >>> model.fit(X, X[:, 0] + np.sin(X[:, 0])).recalibrator_.scores_.kind
-    'standardised'
+    >>> read_forecast(Oracle(), [[1.0, 2.0]])
+    Laplace(2 rows)
     >>> unregister_reader(read_oracle)
     """
     _READERS.insert(0, reader)
@@ -167,6 +158,7 @@ def unregister_reader(reader: Reader) -> None:
     Parameters
     ----------
     reader : callable
+        The function itself.
 
     Examples
     --------

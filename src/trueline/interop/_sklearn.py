@@ -141,13 +141,8 @@ def innermost(model: Any, X: Any = None) -> Innermost:
 
 def parts(model: Any) -> Sequence[Any]:
     """Return the fitted models whose predictions a model passes on or averages."""
+    from sklearn import ensemble
     from sklearn.compose import TransformedTargetRegressor
-    from sklearn.ensemble import (
-        AdaBoostRegressor,
-        BaggingRegressor,
-        StackingRegressor,
-        VotingRegressor,
-    )
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import Pipeline
 
@@ -155,12 +150,13 @@ def parts(model: Any) -> Sequence[Any]:
         return [model.estimator]
     if isinstance(model, Pipeline):
         return [model[-1]]
-    if isinstance(model, VotingRegressor):
+    if isinstance(model, ensemble.VotingRegressor):
         voters: Sequence[Any] = model.estimators_
         return voters
-    if isinstance(model, AdaBoostRegressor | BaggingRegressor):
+    if isinstance(model, ensemble.AdaBoostRegressor | ensemble.BaggingRegressor):
         return [model.estimators_[0]]  # the others are copies of it
     if isinstance(model, TransformedTargetRegressor):
         return [model.regressor_]
-    last = "final_estimator_" if isinstance(model, StackingRegressor) else "best_estimator_"
+    stacked = isinstance(model, ensemble.StackingRegressor)
+    last = "final_estimator_" if stacked else "best_estimator_"
     return [getattr(model, last)] if hasattr(model, last) else []

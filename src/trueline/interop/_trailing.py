@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.laws import solve_increasing
+
+_Method = Callable[[FloatArray], FloatArray]
 
 # Below this probability of the upper tail, 1 - q has too few digits to be inverted.
 _SMALL = 1e-4
@@ -38,8 +41,7 @@ def result_shape(shape: tuple[int, ...], n: int, name: str) -> tuple[int, ...]:
 def values_at(F: Distribution, name: str, x: FloatArray) -> FloatArray:
     """Call a method of values (``cdf``, ``logpdf``, ...)."""
     missing = np.isnan(x)
-    method = getattr(F, name)
-    return _ask(method, len(F), np.where(missing, 0.0, x), missing, "x")
+    return _ask(getattr(F, name), len(F), np.where(missing, 0.0, x), missing, "x")
 
 
 def quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
@@ -63,14 +65,7 @@ def ends(F: Distribution) -> tuple[FloatArray, FloatArray]:
     return np.where(low <= middle, low, -np.inf), np.where(high >= middle, high, np.inf)
 
 
-def draws(F: Distribution, size: int, rng: np.random.Generator) -> FloatArray:
-    """Return draws with the rows last, (size, n)."""
-    return F._sample(size, rng).T
-
-
-def _levels(
-    F: Distribution, invert: Callable[[FloatArray], FloatArray], q: FloatArray, *, swapped: bool
-) -> FloatArray:
+def _levels(F: Distribution, invert: _Method, q: FloatArray, *, swapped: bool) -> FloatArray:
     inside = (q > 0) & (q < 1)
     out = _ask(invert, len(F), np.where(inside, q, 0.5), ~((q >= 0) & (q <= 1)), "q")
     if not inside.all():
@@ -80,11 +75,7 @@ def _levels(
 
 
 def _ask(
-    method: Callable[[FloatArray], FloatArray],
-    n: int,
-    x: FloatArray,
-    missing: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
-    name: str,
+    method: _Method, n: int, x: FloatArray, missing: NDArray[np.bool_], name: str
 ) -> FloatArray:
     shape = result_shape(x.shape, n, name)
     if x.size == 0:

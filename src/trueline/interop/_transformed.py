@@ -120,7 +120,6 @@ class Transformed(External):
         self._reach = min(External._reach, base._reach)  # type: ignore[misc]  # differs by base
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.base)
 
     def _select(self, rows: Rows) -> External:

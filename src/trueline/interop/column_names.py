@@ -150,7 +150,11 @@ def column_levels(names: Sequence[Hashable], *, sure: bool = False) -> dict[Hash
         if levels:
             _refuse_mixed(levels, bare)
         if not _surely_percents(list(bare.values())):
-            _refuse_ranks(bare)
+            first = f"{', '.join(map(repr, list(bare)[:3]))}{', ...' if len(bare) > 3 else ''}"
+            raise ValueError(
+                f"columns {first} look like quantiles in percent, or like ranks such as quartiles; "
+                f"expected unambiguous levels. Rename them to levels, such as q0.05 and q0.95."
+            )
         percents |= bare
     for name, percent in percents.items():
         if not 0 < percent < 100:
@@ -199,13 +203,4 @@ def _refuse_mixed(levels: dict[Hashable, float], percents: dict[Hashable, float]
     raise ValueError(
         f"column {level!r} names a level but column {percent!r} looks like a percentage; expected "
         f"one or the other. Rename them all to levels, such as q{percents[percent] / 100:.10g}."
-    )
-
-
-def _refuse_ranks(bare: dict[Hashable, float]) -> NoReturn:
-    names = list(bare)
-    raise ValueError(
-        f"columns {', '.join(map(repr, names[:3]))}{', ...' if len(names) > 3 else ''} look like "
-        f"quantiles in percent, or like ranks such as quartiles; expected unambiguous levels. "
-        f"Rename them to levels, such as q0.05 and q0.95."
     )

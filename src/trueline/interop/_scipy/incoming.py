@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 
 from trueline._validation import FloatArray, Rows, as_float
-from trueline.distributions import (
-    Distribution,
-    Laplace,
-    Logistic,
-    Mixture,
-    Normal,
-    StudentT,
-)
+from trueline.distributions import Distribution, Laplace, Logistic, Mixture, Normal, StudentT
 from trueline.interop._external import External, as_rows
 from trueline.interop._refusals import (
     checked,
@@ -88,15 +82,10 @@ def from_family(family: Any, parameters: _Parameters) -> Distribution:
     return checked(ScipyForecast(family, columns, rows, {}), family.name)
 
 
-def cauchy(loc: FloatArray, scale: FloatArray) -> Distribution:
-    """Return Cauchy forecasts."""
-    return StudentT(loc, scale, 1.0)
-
-
 _NATIVE: dict[str, Callable[..., Distribution]] = {
     "norm": Normal,
     "t": StudentT,
-    "cauchy": cauchy,
+    "cauchy": partial(StudentT, df=1.0),
     "laplace": Laplace,
     "logistic": Logistic,
 }
@@ -198,7 +187,6 @@ class ScipyForecast(External):
         self._frozen = family(**self.parameters)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return self._rows
 
     def _select(self, rows: Rows) -> External:

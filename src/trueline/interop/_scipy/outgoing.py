@@ -10,32 +10,15 @@ from numpy.typing import ArrayLike
 from trueline._validation import FloatArray, RandomState, as_float, generator
 from trueline.distributions import Distribution, Laplace, Logistic, Normal, StudentT
 from trueline.interop._as_distribution import as_distribution
-from trueline.interop._trailing import (
-    draws,
-    ends,
-    quantiles_at,
-    upper_quantiles_at,
-    values_at,
-)
+from trueline.interop._trailing import ends, quantiles_at, upper_quantiles_at, values_at
 
 
 class ScipyDistribution:
     """A forecast with the methods of a frozen distribution of ``scipy.stats``.
 
     It is made by `to_scipy`. Each method uses the forecast's own formulas with scipy's shapes: the
-    rows are the last axis, and NaN or a level outside [0, 1] gives NaN.
-
-    Attributes
-    ----------
-    forecast : Distribution
-        The forecast; `as_distribution` returns it.
-
-    Examples
-    --------
-    >>> import trueline as tl
-    >>> frozen = tl.interop.to_scipy(tl.Samples([[0.0, 1.0, 5.0]]))
-    >>> frozen.cdf([0.0, 1.0, 2.0]).round(3)
-    array([0.333, 0.667, 0.667])
+    rows are the last axis, and NaN or a level outside [0, 1] gives NaN. `as_distribution` returns
+    the ``forecast``.
     """
 
     def __init__(self, forecast: Distribution) -> None:
@@ -136,7 +119,7 @@ class ScipyDistribution:
         count = int(np.prod(shape)) // n
         if not count:
             return np.empty(shape)
-        return draws(self.forecast, count, rng).reshape(shape)
+        return self.forecast._sample(count, rng).T.reshape(shape)
 
 
 def to_scipy(F: Any) -> Any:

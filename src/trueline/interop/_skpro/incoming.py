@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from trueline.distributions import (
 )
 from trueline.interop._external import External, as_rows
 from trueline.interop._refusals import checked, refuse, refuse_steps, rows_of
-from trueline.interop._scipy.incoming import cauchy, from_family
+from trueline.interop._scipy.incoming import from_family
 
 _HALF = np.array([[0.5]])
 
@@ -33,8 +34,8 @@ def from_skpro(obj: Any, _kind: str | None = None) -> Distribution:
         refuse(obj)
     rows = rows_of(tuple(obj.shape), f"skpro {name}")
     own = type(obj).__module__.startswith("skpro.distributions.")
-    if own and name in _NATIVE:
-        native, translation = _NATIVE[name]
+    if own and name in FAMILIES:
+        native, translation = FAMILIES[name]
         columns = {
             ours: np.broadcast_to(as_float(getattr(obj, theirs), theirs), (rows, 1))[:, 0]
             for ours, theirs in translation.items()
@@ -86,10 +87,6 @@ def _normal_mixture(obj: Any, rows: int) -> Distribution:
     return Mixture([Normal(mean[:, j], width[:, j]) for j in range(k)], weights)
 
 
-def _exponential(rate: FloatArray) -> Distribution:
-    return from_family("expon", {"scale": 1.0 / rate})
-
-
 def _empirical_draws(obj: Any) -> NDArray[Any]:
     if not obj.shape:
         return np.reshape(obj.spl, (1, -1))
@@ -97,14 +94,16 @@ def _empirical_draws(obj: Any) -> NDArray[Any]:
     return np.asarray(by_row)
 
 
-_NATIVE: dict[str, tuple[Callable[..., Distribution], dict[str, str]]] = {
+#: Families by their name in skpro, and the names of the parameters here and there.
+FAMILIES: dict[str, tuple[Callable[..., Distribution], dict[str, str]]] = {
     "Normal": (Normal, {"loc": "mu", "scale": "sigma"}),
     "TDistribution": (StudentT, {"loc": "mu", "scale": "sigma", "df": "df"}),
     "Laplace": (Laplace, {"loc": "mu", "scale": "scale"}),
     "Logistic": (Logistic, {"loc": "mu", "scale": "scale"}),
-    "Cauchy": (cauchy, {"loc": "mu", "scale": "scale"}),
+    "Cauchy": (partial(StudentT, df=1.0), {"loc": "mu", "scale": "scale"}),
     "Delta": (Point, {"loc": "c"}),
-    "Exponential": (_exponential, {"rate": "rate"}),  # skpro bisects for its quantiles
+    # skpro bisects for the quantiles of this one.
+    "Exponential": (lambda rate: from_family("expon", {"scale": 1.0 / rate}), {"rate": "rate"}),
 }
 
 
@@ -118,7 +117,6 @@ class SkproForecast(External):
         self.dist = dist
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.dist)
 
     def _select(self, rows: Rows) -> External:

@@ -7,6 +7,7 @@ from typing import Any
 from trueline._messages import library
 from trueline.distributions import Laplace, Logistic, Normal
 from trueline.interop._as_distribution import as_distribution
+from trueline.interop._skpro.incoming import FAMILIES
 
 
 def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
@@ -54,17 +55,9 @@ def to_skpro(F: Any, index: Any = None, columns: Any = None) -> Any:
 
     rows = labels(index, len(forecast), "index")
     names = labels(columns, 1, "columns")
-    native = _NATIVE.get(type(forecast))
-    if native is None:
+    if type(forecast) not in (Normal, Laplace, Logistic):
         return SkproDistribution(forecast, index=rows, columns=names)
-    name, translation = native
+    name = type(forecast).__name__
+    _, translation = FAMILIES[name]
     parameters = {theirs: getattr(forecast, ours)[:, None] for ours, theirs in translation.items()}
     return getattr(skpro, name)(**parameters, index=rows, columns=names)
-
-
-#: Classes of skpro for the same families, and the names of their parameters.
-_NATIVE: dict[type[Any], tuple[str, dict[str, str]]] = {
-    Normal: ("Normal", {"loc": "mu", "scale": "sigma"}),
-    Laplace: ("Laplace", {"loc": "mu", "scale": "scale"}),
-    Logistic: ("Logistic", {"loc": "mu", "scale": "scale"}),
-}

@@ -19,21 +19,7 @@ _EXACT = ["mean", "var", "energy", "pdf", "log_pdf", "pmf", "log_pmf", "cdf", "s
 class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be absent
     """A forecast as a distribution of skpro, made by `to_skpro`.
 
-    Parameters
-    ----------
-    forecast : Distribution
-        n forecasts; `as_distribution` returns them.
-    index : pandas.Index, optional
-        n labels. A single row without labels is a scalar distribution.
-    columns : pandas.Index, optional
-        One label.
-
-    Examples
-    --------
-    >>> import trueline as tl
-    >>> from trueline.interop._skpro.skpro_class import SkproDistribution
-    >>> SkproDistribution(tl.Samples([[0.0, 1.0, 5.0]])).mean()
-    np.float64(2.0)
+    `as_distribution` returns the forecast. A single row without labels is a scalar distribution.
     """
 
     _tags = {  # noqa: RUF012  # as in skpro
@@ -86,7 +72,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
     # ---- methods that skpro calls, with arrays in the shape of self ------------------
 
     def _answer(self, name: str, x: FloatArray) -> FloatArray:
-        return values_at(self.forecast, name, self._in(x)).reshape(self._shape)
+        return self._out(values_at(self.forecast, name, self._in(x)))
 
     def _in(self, x: Any) -> FloatArray:
         """Values with the rows as the last and only axis."""

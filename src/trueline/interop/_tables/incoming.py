@@ -81,7 +81,10 @@ class Table:
 def from_mapping(obj: Mapping[Any, Any], kind: str | None) -> Distribution:
     """Convert a dict: of levels and values, of levels, or of named columns."""
     if set(obj) == {"levels", "values"}:
-        _expect(kind, "quantiles", "levels and values")
+        if kind not in (None, "quantiles"):
+            raise TypeError(
+                f"kind is {kind!r}, but obj is a dict of levels and values. Leave kind out."
+            )
         levels, values = (as_float(plain(obj[key]), key) for key in ("levels", "values"))
         _expect_order(obj["values"], levels)
         return from_levels(levels, values, "values")
@@ -176,9 +179,11 @@ def _from_table(table: Table, kind: str | None) -> Distribution:
             f"expected one kind of forecast. Drop the columns of the other"
             f"{', or say kind=...' if kind is None else ''}."
         )
-    if not found:
-        return _mean_alone(table)
-    return next(iter(found.values()))()
+    if found:
+        return next(iter(found.values()))()
+    if len(table.names) == 1 == len(table.called(CENTRES)):
+        return Point(table[table.names[0]])
+    return _refuse_names(table)
 
 
 def _found(table: Table, kind: str | None) -> dict[str, Callable[[], Distribution]]:
@@ -307,19 +312,7 @@ def _only(table: Table, kind: str) -> Hashable:
     )
 
 
-def _mean_alone(table: Table) -> Distribution:
-    centres = table.called(CENTRES)
-    if len(table.names) == 1 == len(centres):
-        return Point(table[centres[0]])
-    return _refuse_names(table)
-
-
 # ---- errors --------------------------------------------------------------------------
-
-
-def _expect(kind: str | None, expected: str, is_a: str) -> None:
-    if kind not in (None, expected):
-        raise TypeError(f"kind is {kind!r}, but obj is a dict of {is_a}. Leave kind out.")
 
 
 def _expect_no_row(labels: list[Any]) -> None:

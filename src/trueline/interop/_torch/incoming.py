@@ -13,13 +13,7 @@ from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, Laplace, Mixture, Normal, StudentT
 from trueline.interop._external import External, as_rows
 from trueline.interop._numbers import plain
-from trueline.interop._refusals import (
-    checked,
-    refuse,
-    refuse_multivariate,
-    refuse_steps,
-    rows_of,
-)
+from trueline.interop._refusals import checked, refuse, refuse_multivariate, refuse_steps, rows_of
 from trueline.interop._scipy.incoming import from_family
 from trueline.interop._transformed import (
     EXP,
@@ -203,40 +197,39 @@ _MAPS: dict[str, Map] = {
 # ---- families ------------------------------------------------------------------------
 
 
-def _scipy(family: str, **translate: Callable[[_Parameters], FloatArray]) -> Any:
-    """Return a family of scipy; parameters without a translation have the names of torch.
+def _scipy(family: str, **translate: str | Callable[[_Parameters], FloatArray]) -> Any:
+    """Return a family of scipy; a translation is a name of torch or a function of the parameters.
 
-    scipy also has the upper tails, and quantiles that torch lacks.
+    Without translations the names are the same. scipy also has the upper tails, and quantiles that
+    torch lacks.
     """
-    return lambda p: from_family(
-        family, {key: of(p) for key, of in translate.items()} if translate else p
-    )
+
+    def make(p: _Parameters) -> Distribution:
+        named = {key: p[of] if isinstance(of, str) else of(p) for key, of in translate.items()}
+        return from_family(family, named or p)
+
+    return make
 
 
 _FAMILIES: dict[str, Callable[[_Parameters], Distribution]] = {
     "Normal": lambda p: Normal(**p),
     "StudentT": lambda p: StudentT(**p),
     "Laplace": lambda p: Laplace(**p),
-    "Beta": _scipy("beta", a=lambda p: p["concentration1"], b=lambda p: p["concentration0"]),
+    "Beta": _scipy("beta", a="concentration1", b="concentration0"),
     "Cauchy": _scipy("cauchy"),
     "Chi2": _scipy("chi2"),
     "Exponential": _scipy("expon", scale=lambda p: 1.0 / p["rate"]),
-    "FisherSnedecor": _scipy("f", dfn=lambda p: p["df1"], dfd=lambda p: p["df2"]),
-    "Gamma": _scipy("gamma", a=lambda p: p["concentration"], scale=lambda p: 1.0 / p["rate"]),
-    "GeneralizedPareto": _scipy(
-        "genpareto",
-        c=lambda p: p["concentration"],
-        loc=lambda p: p["loc"],
-        scale=lambda p: p["scale"],
-    ),
+    "FisherSnedecor": _scipy("f", dfn="df1", dfd="df2"),
+    "Gamma": _scipy("gamma", a="concentration", scale=lambda p: 1.0 / p["rate"]),
+    "GeneralizedPareto": _scipy("genpareto", c="concentration", loc="loc", scale="scale"),
     "Gumbel": _scipy("gumbel_r"),
     "HalfCauchy": _scipy("halfcauchy"),
     "HalfNormal": _scipy("halfnorm"),
-    "InverseGamma": _scipy("invgamma", a=lambda p: p["concentration"], scale=lambda p: p["rate"]),
-    "LogNormal": _scipy("lognorm", s=lambda p: p["scale"], scale=lambda p: np.exp(p["loc"])),
-    "Pareto": _scipy("pareto", b=lambda p: p["alpha"], scale=lambda p: p["scale"]),
-    "Uniform": _scipy("uniform", loc=lambda p: p["low"], scale=lambda p: p["high"] - p["low"]),
-    "Weibull": _scipy("weibull_min", c=lambda p: p["concentration"], scale=lambda p: p["scale"]),
+    "InverseGamma": _scipy("invgamma", a="concentration", scale="rate"),
+    "LogNormal": _scipy("lognorm", s="scale", scale=lambda p: np.exp(p["loc"])),
+    "Pareto": _scipy("pareto", b="alpha", scale="scale"),
+    "Uniform": _scipy("uniform", loc="low", scale=lambda p: p["high"] - p["low"]),
+    "Weibull": _scipy("weibull_min", c="concentration", scale="scale"),
 }
 
 
@@ -261,7 +254,6 @@ class TorchForecast(External):
         self._frozen = family(**self.parameters, validate_args=False)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return self._rows
 
     def _select(self, rows: Rows) -> External:

@@ -11,9 +11,9 @@ from torch.distributions import Distribution as TorchBase, constraints
 
 from trueline._validation import FloatArray, as_float
 from trueline.distributions import Distribution
-from trueline.interop._trailing import draws, quantiles_at, result_shape, values_at
+from trueline.interop._trailing import quantiles_at, result_shape, values_at
 
-_Derivative = Callable[[FloatArray], FloatArray]
+_Function = Callable[[FloatArray], FloatArray]
 
 # Step of a central difference in units of the forecast's width: the cube root of epsilon.
 _STEP = float(np.finfo(np.float64).eps) ** (1.0 / 3.0)
@@ -22,13 +22,7 @@ _SIGMA = np.array([[0.15865525393145707, 0.8413447460685429]])
 
 
 class TorchDistribution(TorchBase):
-    """A forecast as a distribution of torch, made by `to_torch`.
-
-    Attributes
-    ----------
-    forecast : Distribution
-        The forecast, one row per member of the batch; `as_distribution` returns it.
-    """
+    """A forecast as a distribution of torch, made by `to_torch`."""
 
     arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # as in torch
     support = constraints.real
@@ -64,7 +58,7 @@ class TorchDistribution(TorchBase):
 
     @property
     def forecast(self) -> Distribution:
-        """The forecast, with as many rows as the batch has members."""
+        """The forecast, one row per member of the batch; `as_distribution` returns it."""
         n = len(self._rows)
         if self.batch_shape == (n,):
             return self._rows
@@ -92,8 +86,8 @@ class TorchDistribution(TorchBase):
         count = shape.numel() // len(self._rows)
         if not count:
             return torch.empty(shape, dtype=self.dtype, device=self.device)
-        drawn = draws(self._rows, count, np.random.default_rng(seed))
-        return self._tensor(drawn).reshape(shape)
+        draws = self._rows._sample(count, np.random.default_rng(seed))
+        return self._tensor(draws.T).reshape(shape)
 
     def log_prob(self, value: Any) -> Any:
         """Log density at the value."""
@@ -125,14 +119,7 @@ class TorchDistribution(TorchBase):
         rise = values_at(self._rows, "logpdf", up) - values_at(self._rows, "logpdf", down)
         return rise / (up - down)
 
-    def _ask(
-        self,
-        value: Any,
-        answer: Callable[[FloatArray], FloatArray],
-        slope: _Derivative,
-        *,
-        levels: bool = False,
-    ) -> Any:
+    def _ask(self, value: Any, answer: _Function, slope: _Function, *, levels: bool = False) -> Any:
         if self._validate_args and not levels:
             self._validate_sample(value)
         value = torch.as_tensor(value)
@@ -151,12 +138,11 @@ class _Elementwise(torch.autograd.Function):
     """A function of numpy arrays for tensors, with its derivative."""
 
     @staticmethod
-    def forward(
-        ctx: Any, value: Any, answer: Callable[[FloatArray], FloatArray], slope: _Derivative
-    ) -> Any:
+    def forward(ctx: Any, value: Any, answer: _Function, slope: _Function) -> Any:
         ctx.slope = slope
         ctx.save_for_backward(value)
-        return _like(answer(as_float(value, "value")), value)
+        found = answer(as_float(value, "value"))
+        return torch.tensor(found, dtype=value.dtype, device=value.device)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
@@ -171,7 +157,3 @@ def _refuse(_: FloatArray) -> FloatArray:
         "a second derivative of a forecast of trueline was requested; expected first ones only. "
         "Take finite differences of the gradient, or detach it."
     )
-
-
-def _like(a: FloatArray, value: Any) -> Any:
-    return torch.tensor(a, dtype=value.dtype, device=value.device)
