@@ -13,10 +13,8 @@ import trueline as tl
 from tests.models.densenets import make_images, tiny
 from trueline.models import DenseNetRegressor, DivergenceError
 from trueline.models.densenet import _regressor, _training
-from trueline.models.densenet._data import Pictures
-from trueline.models.densenet._network import Network, initial
-from trueline.models.densenet._plan import Plan
-from trueline.models.densenet._prediction import Forecaster, merge
+from trueline.models.densenet._data import Pictures, Plan
+from trueline.models.densenet._network import Forecaster, Network, initial, merge
 from trueline.models.densenet._training import Trainer, pixel_losses
 
 

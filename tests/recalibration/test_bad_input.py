@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.testing._rows import BASES, make_rows
+from trueline.testing._trial import BASES, make_rows
 
 F = tl.Normal([0.0, 0.0, 0.0], 1.0)
 Y = [1.0, 2.0, 3.0]

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import trueline as tl
 from trueline.recalibration import QuantileForest
-from trueline.testing._rows import BASES
+from trueline.testing._trial import BASES
 
 LEVELS = np.arange(1, 100) / 100
 

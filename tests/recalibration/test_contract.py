@@ -4,7 +4,7 @@ import pytest
 
 import trueline as tl
 from trueline.testing import check_recalibrator
-from trueline.testing._rows import BASES
+from trueline.testing._trial import BASES
 
 RECALIBRATORS = [
     tl.Isotonic(),

@@ -11,7 +11,7 @@ import trueline as tl
 from trueline.recalibration._accumulator import State
 from trueline.streams._memory import HALF_LIVES, AllRows, RecentRows
 from trueline.testing import check_recalibrator
-from trueline.testing._rows import BASES
+from trueline.testing._trial import BASES
 
 BOTH = (
     "window is 10 and half_life is 5; expected one of the two. "

@@ -154,7 +154,7 @@ MUTANTS = {
     ),
     "intervals in columns": (
         {"interval": lambda self, c=0.9: super(Good, self).interval(np.atleast_1d(c))},
-        "ends of the interval of 0.8 have shapes ((2, 1), (2, 1)); expected (2,)",
+        "an end of the interval of 0.8 has shape (2, 1); expected (2,)",
     ),
     "a silent repr": (
         {"__repr__": lambda self: "Good()"},
@@ -259,7 +259,7 @@ MUTANTS = {
     ),
     "a part of another kind": (
         {"score_kind": property(lambda self: "normal score" if self.whole else "residual")},
-        "a selection of rows changes score_kind from 'normal score' to 'residual'",
+        "score_kind of selected rows is residual; expected normal score",
     ),
     "rows that depend on each other": (
         {"_z": lambda self, y: y - self.loc[:, None] + (0 if self.whole else self.loc.mean())},
@@ -287,7 +287,7 @@ MUTANTS = {
     ),
     "rows that never end": (
         {"__iter__": lambda self: iter(lambda: self, None)},
-        "iterating gives 3 rows or more; expected 2",
+        "the number of rows in an iteration is 3; expected 2",
     ),
     # moments and CRPS
     "a std that is not the root": (
@@ -344,7 +344,7 @@ MUTANTS = {
     # samples
     "draws lying down": (
         {"_sample": lambda self, size, rng: Good._sample(self, size, rng).T},
-        "draws of 1, 50 and 4000 have shapes [(1, 2), (50, 2), (4000, 2)]",
+        "1 draws have shape (1, 2); expected (2, 1)",
     ),
     "an endless draw": (
         {"_sample": lambda self, size, rng: np.full((len(self), size), np.inf)},

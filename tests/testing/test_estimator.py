@@ -214,7 +214,7 @@ MUTANTS = {
     # intervals
     "intervals in columns": Mutant(
         {"predict_interval": interval_to(lambda low, high: (low[:, None], high[:, None]))},
-        "ends of an interval have shapes [(120, 1)]; expected (120,)",
+        "an end of an interval has shape (120, 1); expected (120,)",
     ),
     "intervals upside down": Mutant(
         {"predict_interval": interval_to(lambda low, high: (high, low))},
@@ -233,7 +233,7 @@ MUTANTS = {
     ),
     # forecasts
     "a cdf that does not undo the quantiles": Mutant(
-        {"predict_dist": lagging_cdf}, "cdf(ppf(q)) is not q: q = 0.1, y = "
+        {"predict_dist": lagging_cdf}, "cdf(ppf(q)) < q: q = 0.1, y = "
     ),
     "a prediction beside the mean": Mutant(
         {"predict": lambda self, X, groups=None: Good.predict(self, X) + 0.1},

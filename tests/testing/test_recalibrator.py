@@ -14,7 +14,7 @@ from tests.testing.sites import broken_promise, error_of, promises, says
 from trueline.laws import NormalLaw
 from trueline.recalibration import QuantileForest
 from trueline.testing import _recalibrator, check_recalibrator
-from trueline.testing._rows import BASES
+from trueline.testing._trial import BASES
 
 NORMAL = [BASES["Normal"]]
 
@@ -561,13 +561,14 @@ MUTANTS = {
         {"to_json": another_text}, "the file that to_json writes is not the text that it returns"
     ),
     "a file that is left": Mutant(
-        {"to_json": two_files}, "to_json leaves ['map.json', 'map.tmp']; expected map.json alone"
+        {"to_json": two_files}, "to_json leaves [...]; expected ['map.json']"
     ),
     "a file of another version": Mutant(
         {"to_json": another_version}, "load does not read what to_json wrote: "
     ),
     "a name that is taken": Mutant(
-        {"__name__": "Isotonic"}, "JSON gives back a Isotonic; expected this Isotonic"
+        {"__name__": "Isotonic"},
+        "JSON gives back a <class '...Isotonic'>; expected <class '...Broken'>",
     ),
     "JSON of other parameters": Mutant(
         {"_set_state": other_params},
@@ -601,7 +602,7 @@ MUTANTS = {
     # recalibrating again
     "a forecast of another kind": Mutant(
         {"transform": transform_to(of_another_kind)},
-        "transform changes score_kind from 'standardised' to 'residual'",
+        "score_kind of a recalibrated forecast is residual; expected standardised",
     ),
     "a forecast with another score": Mutant(
         {

@@ -3,17 +3,16 @@
 They need torch: ``pip install "trueline[torch]"``. It is imported when a network is first trained.
 """
 
-from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._dropout import DropoutRegressor
+from trueline.models._dropout import ConcreteDropoutRegressor, DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
-from trueline.models._errors import DivergenceError
 from trueline.models._gru import (
     ConcreteDropoutGRURegressor,
     DeepEnsembleGRURegressor,
     GRURegressor,
 )
 from trueline.models._load import load
-from trueline.models._many import fit_many
+from trueline.models._progress import DivergenceError
+from trueline.models._regressor import fit_many
 from trueline.models.densenet import DenseNetRegressor
 
 __all__ = [

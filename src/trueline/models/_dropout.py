@@ -1,4 +1,4 @@
-"""Dropout as a Bayesian approximation."""
+"""Dropout as a Bayesian approximation, with given or learned rates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
 from trueline._validation import FloatArray, check_count
 from trueline.distributions import Normal
 from trueline.models._parameters import check_number
-from trueline.models._regressor import Job, NetworkRegressor, held_out_or_all
+from trueline.models._regressor import Job, NetworkRegressor
 
 # Bounds of the log of the noise variance, in units of the variance of the target.
 _LOG_NOISE = (-20.0, 5.0)
@@ -133,7 +134,8 @@ class DropoutRegressor(NetworkRegressor):
         elif isinstance(self.noise, Real):
             self.noise_ = float(self.noise)
         else:
-            rows = held_out_or_all(job)
+            member = job.members[0]
+            rows = member.held_out if len(member.held_out) else member.train
             Z = job.rows.X[rows].astype(np.float64)
             mean, var, _ = self._sample_moments(Z, self.n_samples)
             weight = job.rows.weight[rows].astype(np.float64)
@@ -164,3 +166,88 @@ def likeliest_noise(square: FloatArray, var: FloatArray, weight: FloatArray) -> 
         return float(weight @ (np.log(total) + square / total))
 
     return float(np.exp(minimize_scalar(loss, bounds=_LOG_NOISE, method="bounded").x))
+
+
+@dataclass(eq=False, repr=False)
+class ConcreteDropoutRegressor(NetworkRegressor):
+    """A network that learns its dropout rates and the noise of every row.
+
+    Training draws masks from a continuous relaxation of the Bernoulli law, so that gradients reach
+    the dropout rates: one for the inputs and one per hidden layer. The loss is the negative
+    log-likelihood of a normal law plus a term, divided by the number of rows, that grows with the
+    weights and with the distance of the rates from 1/2 (Gal, Hron and Kendall, 2017, equations 2
+    to 5). The learned rates therefore fall as the number of rows grows. Forecasts drop whole
+    units; they are normal, with the mean of the samples, and the variance between the samples plus
+    the mean variance of their noise.
+
+    A network that memorises few rows forecasts no noise and learns rates of 0. Early stopping on
+    the held-out rows prevents this; ``validation_fraction=0`` switches it off.
+
+    Parameters and attributes not listed here are those of `DropoutRegressor`, with the same
+    defaults. There is no `dropout`, `noise`, `weight_decay` or `noise_`.
+
+    Parameters
+    ----------
+    initial_rate : float, default 0.1
+        Dropout rate of all layers before training, in (0, 1).
+    length_scale : float, default 1e-2
+        Length scale of the prior on the weights; a larger one pulls them more strongly to 0.
+    patience : int, default 30
+        Training stops after this many epochs without a smaller loss on the held-out rows. The
+        weights of the best epoch are kept.
+
+    Attributes
+    ----------
+    rates_ : ndarray
+        Learned dropout rates, of the inputs and then of each hidden layer.
+    n_epochs_, loss_ : (1,) ndarray
+        Epochs trained, and the loss on the held-out rows in standardised units.
+
+    References
+    ----------
+    Gal, Hron and Kendall, "Concrete Dropout", NeurIPS 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.models import ConcreteDropoutRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2.0, 2.0, size=(300, 1))
+    >>> y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=300)
+    >>> model = ConcreteDropoutRegressor(hidden=(32, 32), max_epochs=60, random_state=0).fit(X, y)
+    >>> model.rates_.shape
+    (3,)
+    >>> F = model.predict_dist([[0.0], [1.5]])
+    >>> bool(np.all(np.abs(F.mean() - np.sin([0.0, 1.5])) < 0.3))
+    True
+    """
+
+    _: KW_ONLY
+    n_samples: int = 100
+    initial_rate: float = 0.1
+    length_scale: float = 1e-2
+
+    _n_outputs: ClassVar[int] = 2
+
+    def _check_params(self) -> None:
+        super()._check_params()
+        check_count(self.n_samples, "n_samples")
+        check_number(self, "initial_rate", above=0.0, below=1.0)
+        check_number(self, "length_scale", least=0.0)
+
+    def _choices(self) -> dict[str, Any]:
+        return {
+            "rates": (float(self.initial_rate),) * self._n_sites(),
+            "concrete": True,
+            "length_scale": float(self.length_scale),
+        }
+
+    @property
+    def rates_(self) -> FloatArray:
+        """Learned dropout rates."""
+        return np.asarray(expit(self.weights_["rate_logits"][0].astype(np.float64)))
+
+    def predict_dist(self, X: Any) -> Normal:
+        mean, var, noise = self._sample_moments(self._features(X), self.n_samples)
+        unit = self.standardiser_
+        return Normal(unit.y_mean + unit.y_scale * mean, unit.y_scale * np.sqrt(var + noise))

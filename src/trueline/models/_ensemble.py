@@ -9,9 +9,8 @@ import numpy as np
 
 from trueline._validation import check_count
 from trueline.distributions import Mixture, Normal
-from trueline.models._parameters import check_choice, check_number
+from trueline.models._parameters import check_choice, check_number, require_torch
 from trueline.models._regressor import NetworkRegressor
-from trueline.models._torch import require_torch
 
 
 @dataclass(eq=False, repr=False)
@@ -22,52 +21,29 @@ class DeepEnsembleRegressor(NetworkRegressor):
     of their normal forecasts with equal weights (Lakshminarayanan et al., 2017). All networks are
     trained as one stack.
 
+    Parameters and attributes not listed here are those of `DropoutRegressor`, with the same
+    defaults. There is no `dropout`, `n_samples`, `noise` or `noise_`.
+
     Parameters
     ----------
-    hidden : sequence of int, default (128, 128)
-        Widths of the hidden layers.
     n_members : int, default 5
         Number of networks. Each holds out different rows.
     forecast : {"mixture", "normal"}, default "mixture"
         The exact mixture, or a normal law with its mean and variance.
-    activation : {"prelu", "relu", "silu", "tanh"}, default "prelu"
-        Activation of the hidden layers.
     adversarial : float, optional
         Train also on inputs moved by this many standard deviations of each feature in the
         direction that increases the loss (the fast gradient sign method). The paper moves them by
         0.01 times the range of a feature.
-    learning_rate : float, default 1e-3
-        Learning rate of Adam.
-    batch_size, max_epochs : int, default 32 and 400
-        Rows per training step, and the largest number of passes over the rows.
     patience : int, default 30
         Training stops after this many epochs without a smaller loss on the held-out rows. The
         weights of the best epoch are kept.
-    validation_fraction : float, default 0.1
-        Share of the rows to hold out for early stopping. With 0, or with fewer than 10 rows, all
-        rows train and training runs for `max_epochs`.
     weight_decay : float, default 0
         This times the weights is added to the gradient of the loss.
-    device : str, default "cpu"
-        Device, as torch names it. ``torch.set_num_threads`` sets the number of threads.
-    progress : bool, default False
-        Whether to show the progress of training on the standard error.
-    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
-        With an integer, fits repeat bit for bit on one machine. Forecasts of a fitted model always
-        repeat.
 
     Attributes
     ----------
-    weights_ : dict of str to ndarray
-        Weights by name, float32, with one network per entry of the first axis.
     n_epochs_, loss_ : (n_members,) ndarray
         Epochs trained, and the loss on the held-out rows in standardised units.
-    standardiser_ : object
-        Means and scales of features and target.
-    seed_ : int
-        Seed that `random_state` was converted to.
-    n_features_in_, feature_names_in_ : int, ndarray
-        Number of features and, if X had any, their names.
 
     References
     ----------

@@ -7,8 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from trueline._validation import FloatArray, check_count
-from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._dropout import DropoutRegressor
+from trueline.models._dropout import ConcreteDropoutRegressor, DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._parameters import check_number
 from trueline.models._recipe import Recipe, Standardiser

@@ -6,16 +6,15 @@ import os
 import reprlib
 from pathlib import Path
 
-from trueline.models._concrete import ConcreteDropoutRegressor
-from trueline.models._dropout import DropoutRegressor
+from trueline.models._dropout import ConcreteDropoutRegressor, DropoutRegressor
 from trueline.models._ensemble import DeepEnsembleRegressor
 from trueline.models._gru import (
     ConcreteDropoutGRURegressor,
     DeepEnsembleGRURegressor,
     GRURegressor,
 )
+from trueline.models._parameters import require_torch
 from trueline.models._regressor import NetworkRegressor
-from trueline.models._torch import require_torch
 from trueline.models.densenet import DenseNetRegressor
 
 _CLASSES: dict[str, type[NetworkRegressor] | type[DenseNetRegressor]] = {

@@ -56,6 +56,10 @@ def activate(recipe: Recipe, z: Tensor, params: dict[str, Tensor], i: int) -> Te
     return _PLAIN[recipe.activation](z)
 
 
+def _drop(h: Tensor, mask: Tensor | None) -> Tensor:
+    return h if mask is None else h * mask
+
+
 def forward(
     recipe: Recipe, params: dict[str, Tensor], x: Tensor, masks: Sequence[Tensor | None]
 ) -> Tensor:
@@ -68,10 +72,6 @@ def forward(
         if i < len(recipe.hidden):
             h = activate(recipe, h, params, i)
     return h
-
-
-def _drop(h: Tensor, mask: Tensor | None) -> Tensor:
-    return h if mask is None else h * mask
 
 
 def _recurrent(

@@ -1,13 +1,15 @@
-"""Checks of estimator parameters that all networks share."""
+"""Checks of parameters, and of the packages that are needed, that all networks share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
+from trueline._messages import MissingPackageError
 from trueline._validation import generator
 
 
@@ -63,3 +65,15 @@ def as_json(value: Any) -> Any:
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return [int(n) for n in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def require_torch() -> None:
+    """Raise ImportError with the install command unless torch and safetensors can be imported."""
+    for package in ("torch", "safetensors"):
+        try:
+            import_module(package)
+        except ImportError as error:
+            raise MissingPackageError(
+                f"trueline.models needs {package}, which cannot be imported ({error}). "
+                f'Install it with: pip install "trueline[torch]"'
+            ) from error

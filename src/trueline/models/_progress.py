@@ -1,4 +1,4 @@
-"""Progress of training on the standard error."""
+"""Progress of training on the standard error, and the error of training that diverges."""
 
 from __future__ import annotations
 
@@ -44,3 +44,18 @@ def _plain_lines(label: str, n_networks: int) -> ProgressCallback:
             sys.stderr.write(text + "\n")
 
     return write
+
+
+class DivergenceError(FloatingPointError, ValueError):
+    """The loss of a network became NaN or infinite; the message says what to change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.models import DropoutRegressor
+    >>> X = np.linspace(-1.0, 1.0, 40)[:, None]
+    >>> DropoutRegressor(learning_rate=1e30, random_state=0).fit(X, X[:, 0])
+    Traceback (most recent call last):
+        ...
+    trueline.models._progress.DivergenceError: the loss of network 0 is nan in epoch 1; ...
+    """

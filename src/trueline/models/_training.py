@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scipy.special import logit
 from torch import Tensor
 
-from trueline.models._errors import DivergenceError
 from trueline.models._network import (
     concrete_mask,
     concrete_penalty,
@@ -25,7 +24,7 @@ from trueline.models._network import (
     initial,
     row_losses,
 )
-from trueline.models._progress import ProgressCallback
+from trueline.models._progress import DivergenceError, ProgressCallback
 from trueline.models._recipe import Member, Recipe, Rows, Trained
 
 # Steps whose masks are drawn at a time, and held-out rows that are evaluated at a time.
@@ -61,31 +60,28 @@ class _Stack:
 
     def _optimiser(self) -> torch.optim.Adam:
         """Make an Adam for three parts of the vector: weights, biases with slopes, and rates."""
-        groups: list[dict[str, Any]] = [
-            {"prefix": "weight", "weight_decay": self.recipe.weight_decay},
-            {"prefix": ("bias", "slope")},
-            {"prefix": "rate", "lr": _RATES_FASTER * self.recipe.learning_rate},
-        ]
-        end = 0
-        for group in groups:
-            prefix = group.pop("prefix")
-            sizes = [math.prod(s) for name, s in self.shapes.items() if name.startswith(prefix)]
+        options: dict[tuple[str, ...], dict[str, float]] = {
+            ("weight",): {"weight_decay": self.recipe.weight_decay},
+            ("bias", "slope"): {},
+            ("rate",): {"lr": _RATES_FASTER * self.recipe.learning_rate},
+        }
+        groups: list[dict[str, Any]] = []
+        state, end = {}, 0
+        for prefixes, settings in options.items():
+            sizes = [math.prod(s) for name, s in self.shapes.items() if name.startswith(prefixes)]
             start, end = end, end + self.k * sum(sizes)
-            group["params"] = [self.values[start:end]]
-            group["params"][0].grad = self.grads[start:end]
-            group["state"] = (start, end)
-        spans = [group.pop("state") for group in groups]
-        used = [(g, span) for g, span in zip(groups, spans, strict=True) if span[1] > span[0]]
+            if end > start:
+                part = self.values[start:end]
+                part.grad = self.grads[start:end]
+                groups.append({"params": [part], **settings})
+                state[part] = {
+                    "step": torch.tensor(float(self.step), device=self.recipe.device),
+                    "exp_avg": self.first[start:end],
+                    "exp_avg_sq": self.second[start:end],
+                }
         # The fused step is one pass over the vector.
-        adam = torch.optim.Adam(
-            [group for group, _ in used], lr=self.recipe.learning_rate, fused=True
-        )
-        for group, (start, end) in used:
-            adam.state[group["params"][0]] = {
-                "step": torch.tensor(float(self.step), device=self.recipe.device),
-                "exp_avg": self.first[start:end],
-                "exp_avg_sq": self.second[start:end],
-            }
+        adam = torch.optim.Adam(groups, lr=self.recipe.learning_rate, fused=True)
+        adam.state.update(state)
         return adam
 
     def views(self, vector: Tensor) -> dict[str, Tensor]:

@@ -11,8 +11,22 @@ from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray
 from trueline.distributions import Distribution
-from trueline.testing._integrals import LEVELS, MOST_PANELS, RowIntegrals, lobatto
-from trueline.testing._require import require, require_all, require_same
+from trueline.testing._integrals import (
+    LEVELS,
+    MOST_PANELS,
+    RowIntegrals,
+    lobatto,
+    of_any_shape,
+)
+from trueline.testing._require import (
+    require,
+    require_all,
+    require_equal,
+    require_inverse,
+    require_nested,
+    require_rising,
+    require_same,
+)
 
 # Methods with values as argument, and methods without arguments.
 _AT_VALUES = ("cdf", "sf", "logcdf", "logsf", "pdf", "logpdf", "crps", "score", "unscore")
@@ -121,9 +135,8 @@ def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
             f"dist is a {type(dist).__name__}; expected a trueline distribution. "
             f"Convert it with trueline.as_distribution(dist)."
         )
-    with warnings.catch_warnings():
-        # The checks use extreme levels on purpose.
-        warnings.simplefilter("ignore", CalibrationWarning)
+    # The checks use extreme levels on purpose.
+    with warnings.catch_warnings(action="ignore", category=CalibrationWarning):
         check_shapes(dist)
         check_rows(dist)
         check_no_nan(dist)
@@ -136,11 +149,6 @@ def check_distribution(dist: Distribution, *, tolerance: float = 1e-6) -> None:
         check_score(dist)
         check_sample(dist)
         check_inputs_are_left_alone(dist)
-
-
-def values_of(dist: Distribution) -> FloatArray:
-    """Return increasing values over the range of each row, (n, k)."""
-    return dist.ppf(LEVELS)
 
 
 def spread_of(dist: Distribution) -> FloatArray:
@@ -182,27 +190,23 @@ def check_shapes(dist: Distribution) -> None:
             ("(1, k) values", np.zeros((1, 3)), (n, 3)),
         )
         for what, y, shape in forms:
-            found = method(y).shape
-            require(found == shape, f"{name} of {what} has shape {found}; expected {shape}")
+            require_equal(method(y).shape, shape, f"{name} of {what} has shape")
         scalar = method(0.5)
         require(scalar.dtype == np.float64, f"{name} is {scalar.dtype}; expected float64")
-        one_each = f"{name} of a scalar is not that of (n, k) values"
+        fault = f"{name} of a scalar is not that of (n, k) values"
         twice = np.stack([scalar, scalar], axis=1)
-        require_same(method(np.full((n, 2), 0.5)), twice, one_each, rtol=1e-12)
-        one_each = f"{name} of (n,) values is not that of (n, 1)"
-        require_same(method(column), method(column[:, None])[:, 0], one_each, rtol=1e-12)
+        require_same(method(np.full((n, 2), 0.5)), twice, fault, rtol=1e-12)
+        fault = f"{name} of (n,) values is not that of (n, 1)"
+        require_same(method(column), method(column[:, None])[:, 0], fault, rtol=1e-12)
     for name in _SUMMARIES:
-        found = getattr(dist, name)().shape
-        require(found == (n,), f"{name} has shape {found}; expected {(n,)}")
+        require_equal(getattr(dist, name)().shape, (n,), f"{name} has shape")
     for levels, shape in ((0.3, (n,)), ([0.3], (n, 1)), ([0.3, 0.6, 0.9], (n, 3))):
-        found = dist.ppf(levels).shape
-        require(found == shape, f"ppf of {levels} has shape {found}; expected {shape}")
+        require_equal(dist.ppf(levels).shape, shape, f"ppf of {levels} has shape")
     one = "ppf of a scalar is not that of several levels"
     require_same(dist.ppf([0.3, 0.6])[:, 1], dist.ppf(0.6), one, rtol=1e-12, atol=1e-300)
     for coverage, shape in ((0.8, (n,)), ([0.5, 0.8], (n, 2))):
-        ends = tuple(end.shape for end in dist.interval(coverage))
-        fault = f"ends of the interval of {coverage} have shapes {ends}; expected {shape}"
-        require(ends == (shape, shape), fault)
+        for end in dist.interval(coverage):
+            require_equal(end.shape, shape, f"an end of the interval of {coverage} has shape")
     require(str(n) in repr(dist), f"repr is {dist!r}; expected the number of rows, {n}, in it")
 
 
@@ -227,9 +231,7 @@ def check_rows(dist: Distribution) -> None:
     for rows in selections:
         part, size = dist[rows], len(np.arange(n)[rows])
         require(len(part) == size, f"a selection of {size} rows has {len(part)}")
-        kind = part.score_kind
-        fault = f"a selection of rows changes score_kind from {dist.score_kind!r} to {kind!r}"
-        require(kind == dist.score_kind, fault)
+        require_equal(part.score_kind, dist.score_kind, "score_kind of selected rows is")
         _require_rows(part.cdf(y[rows]), dist.cdf(y)[rows], "cdf")
         _require_rows(part.ppf(q), dist.ppf(q)[rows], "ppf")
     rows = selections[0]
@@ -242,8 +244,7 @@ def check_rows(dist: Distribution) -> None:
         require(len(row) == 1, f"dist[{i}] has {len(row)} rows; expected 1")
         _require_rows(row.cdf(y[i][None, :]), dist.cdf(y)[i][None, :], "cdf")
     batch: Any = dist  # iteration uses only its length and index
-    iterated = len(list(islice(batch, n + 1)))
-    require(iterated == n, f"iterating gives {iterated} rows or more; expected {n}")
+    require_equal(len(list(islice(batch, n + 1))), n, "the number of rows in an iteration is")
 
 
 def _require_rows(found: FloatArray, expected: FloatArray, name: str) -> None:
@@ -255,7 +256,7 @@ def check_no_nan(dist: Distribution) -> None:
     """No result is NaN for a finite y, in the middle or in the tails."""
     middle, unit = dist.median()[:, None], spread_of(dist)
     far = unit * np.array([[-1e30, -1e6, -1e3, 1e3, 1e6, 1e30]])
-    y = np.concatenate([values_of(dist), middle, middle + far], axis=1)
+    y = np.concatenate([dist.ppf(LEVELS), middle, middle + far], axis=1)
     for name in _AT_VALUES:
         given = y if name != "unscore" else np.linspace(-9.0, 9.0, 37)[None, :]
         require_all(~np.isnan(getattr(dist, name)(given)), f"{name} is NaN", at=given)
@@ -278,50 +279,31 @@ def check_limits(dist: Distribution) -> None:
 
 def check_cdf_and_ppf(dist: Distribution) -> None:
     """Both rise, and ppf(q) is the smallest y with cdf(y) >= q."""
-    y = values_of(dist)
+    y = dist.ppf(LEVELS)
     hair = hair_of(y)
-    require_all(
-        np.diff(y, axis=1) >= -hair,
-        "ppf falls as the level rises",
-        level=LEVELS[:-1],
-        found=y[:, :-1],
-        next_level=LEVELS[1:],
-        found_there=y[:, 1:],
-    )
+    require_rising(y, "ppf falls as the level rises", slack=hair, level=LEVELS)
     between = 0.5 * (y[:, 1:] + y[:, :-1])
     grid = np.sort(np.concatenate([y, between], axis=1), axis=1)
     p = dist.cdf(grid)
     require_all((p >= 0) & (p <= 1), "cdf leaves [0, 1]", y=grid, found=p)
-    rises = np.diff(p, axis=1) >= -1e-15
-    require_all(rises, "cdf falls as y rises", y=grid[:, :-1], found=p[:, :-1], next=p[:, 1:])
-
-    # y is exact up to rounding, so the CDF is evaluated on both sides of it: at an atom q lies
-    # between them, and without atoms both are q.
-    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
-    require_all(above >= LEVELS - 1e-10, "cdf(ppf(q)) < q", q=LEVELS, y=y, found=above)
-    fault = "ppf(q) is not the smallest y with cdf(y) >= q"
-    require_all(below <= LEVELS + 1e-10, fault, q=LEVELS, smaller_y=y - hair, found=below)
+    require_rising(p, "cdf falls as y rises", slack=1e-15, y=grid)
+    require_inverse(dist, LEVELS, y, hair, slack=1e-10)
     require_same(dist.median(), dist.ppf(0.5), "median is not ppf(0.5)")
 
 
 def check_tails_agree(dist: Distribution) -> None:
     """cdf, sf and their logarithms agree."""
-    y = values_of(dist)
+    y = dist.ppf(LEVELS)
     cdf, sf = dist.cdf(y), dist.sf(y)
     require_same(sf, 1.0 - cdf, "sf is not 1 - cdf", atol=1e-14)
     close = {"rtol": 1e-11, "atol": 1e-300}
     require_same(np.exp(dist.logcdf(y)), cdf, "logcdf is not the log of cdf", **close)
     require_same(np.exp(dist.logsf(y)), sf, "logsf is not the log of sf", **close)
     median = dist.median()[:, None]
-    far = spread_of(dist) * np.geomspace(1.0, 1e4, 30)
-    tails = (("logsf", median + far, dist.logsf), ("logcdf", median - far, dist.logcdf))
-    for name, values, log_tail in tails:
-        found = log_tail(values)
-        falls = found[:, 1:] <= found[:, :-1]
-        fault = f"{name} rises outwards"
-        require_all(falls, fault, y=values[:, 1:], found=found[:, 1:], nearer=found[:, :-1])
-    pdf = dist.pdf(y)
-    require_same(np.exp(dist.logpdf(y)), pdf, "pdf is not exp(logpdf)", rtol=1e-14)
+    far = spread_of(dist) * np.geomspace(1.0, 1e4, 30)[::-1]
+    for name, values in (("logsf", median + far), ("logcdf", median - far)):
+        require_rising(getattr(dist, name)(values), f"{name} rises outwards", y=values)
+    require_same(np.exp(dist.logpdf(y)), dist.pdf(y), "pdf is not exp(logpdf)", rtol=1e-14)
 
 
 def check_density(dist: Distribution) -> None:
@@ -331,16 +313,12 @@ def check_density(dist: Distribution) -> None:
         edges = np.unique(row.ppf(LEVELS))
         if edges.size < 2:
             continue
-
-        def pdf(y: FloatArray, row: Distribution = row) -> FloatArray:
-            return row.pdf(y.reshape(1, -1)).reshape(y.shape)
-
+        pdf, cdf = of_any_shape(row.pdf), of_any_shape(row.cdf)
         # A panel with a kink is inaccurate, and is halved until its error is negligible. A density
         # that is wrong on an interval stays wrong.
         a, b = edges[:-1], edges[1:]
         for _ in range(45):
-            mass = row.cdf(b[None, :])[0] - row.cdf(a[None, :])[0]
-            error = np.abs(lobatto(pdf, a, b) - mass)
+            error = np.abs(lobatto(pdf, a, b) - (cdf(b) - cdf(a)))
             middle = 0.5 * (a + b)
             bad = (error > 1e-9) & (middle > a) & (middle < b)
             if not bad.any() or bad.sum() > MOST_PANELS:
@@ -360,10 +338,7 @@ def check_intervals(dist: Distribution) -> None:
     holds = (lower <= median + hair) & (upper >= median - hair)
     ends = {"coverage": coverage, "lower": lower, "upper": upper}
     require_all(holds, "an interval does not hold the median", **ends, median=median)
-    nests = (np.diff(lower, axis=1) <= hair) & (np.diff(upper, axis=1) >= -hair)
-    inner = {"coverage": coverage[1:], "lower": lower[:, 1:], "upper": upper[:, 1:]}
-    narrower = {"inner_lower": lower[:, :-1], "inner_upper": upper[:, :-1]}
-    require_all(nests, "intervals do not nest", **inner, **narrower)
+    require_nested(coverage, lower, upper, slack=hair)
     tail = 0.5 * (1.0 - coverage)
     fault = "an interval does not end at its quantiles"
     require_same(lower, dist.ppf(tail), fault)
@@ -401,8 +376,7 @@ def check_score(dist: Distribution) -> None:
     y = middle + unit * steps
     s = dist.score(y)
     require_all(np.isfinite(s), "a score is not finite", y=y, found=s)
-    rises = np.diff(s, axis=1) >= 0
-    require_all(rises, "the score falls as y rises", y=y[:, :-1], found=s[:, :-1], next=s[:, 1:])
+    require_rising(s, "the score falls as y rises", y=y)
     flat = "the score does not tell a value far out from the middle"
     apart = (s[:, -1] > s[:, 40]) & (s[:, 0] < s[:, 40])
     require_all(apart, flat, lowest=s[:, 0], middle=s[:, 40], highest=s[:, -1])
@@ -413,19 +387,15 @@ def check_score(dist: Distribution) -> None:
     near = np.abs(back - y) <= 1e-6 * (unit + np.abs(y))
     require_all(near, "unscore(score(y)) is not y", y=y, found=back)
     s = np.linspace(-4.0, 4.0, 33)[None, :]
-    back = dist.unscore(s)
-    rises = np.diff(back, axis=1) >= 0
-    require_all(rises, "unscore falls as the score rises", s=s[:, :-1], found=back[:, :-1])
+    require_rising(dist.unscore(s), "unscore falls as the score rises", s=s)
 
 
 def check_sample(dist: Distribution) -> None:
     """Draws have the right shape, can be repeated, and follow the CDF."""
     n, few, size = len(dist), 50, 4000
     first, draws = dist.sample(few, random_state=0), dist.sample(size, random_state=0)
-    shapes = [dist.sample().shape, first.shape, draws.shape]
-    expected = [(n, 1), (n, few), (n, size)]
-    fault = f"draws of 1, {few} and {size} have shapes {shapes}; expected {expected}"
-    require(shapes == expected, fault)
+    for found, k in ((dist.sample(), 1), (first, few), (draws, size)):
+        require_equal(found.shape, (n, k), f"{k} draws have shape")
     require_all(np.isfinite(draws), "a draw is not finite", found=draws)
     again = dist.sample(few, random_state=0)
     require_same(again, first, "draws do not repeat with the same random_state")
@@ -450,20 +420,14 @@ def check_sample(dist: Distribution) -> None:
 def check_inputs_are_left_alone(dist: Distribution) -> None:
     """Arguments are not changed, results are new arrays, float32 is upcast."""
     y, q = dist.ppf([0.2, 0.6]), np.array([0.1, 0.5])
-    for name in (*_AT_VALUES, "ppf"):
+    for name in (*_AT_VALUES, "ppf", *_SUMMARIES):
         method = getattr(dist, name)
-        narrow = (q if name == "ppf" else y).astype(np.float32)
-        given = narrow.astype(np.float64)
-        before = given.copy()
-        result = method(given)
-        require_same(given, before, f"{name} changes its argument")
+        narrow = [] if name in _SUMMARIES else [(q if name == "ppf" else y).astype(np.float32)]
+        given = [a.astype(np.float64) for a in narrow]
+        result = method(*given)
+        for a, before in zip(given, narrow, strict=True):
+            require_same(a, before, f"{name} changes its argument")
         kept = result.copy()
         result[...] = np.nan
-        require_same(method(given), kept, f"{name} returns an array that it still uses")
-        require_same(method(narrow), kept, f"{name} of float32 is not that of float64")
-    for name in _SUMMARIES:
-        result = getattr(dist, name)()
-        kept = result.copy()
-        result[...] = np.nan
-        fault = f"{name} returns an array that it still uses"
-        require_same(getattr(dist, name)(), kept, fault)
+        require_same(method(*given), kept, f"{name} returns an array that it still uses")
+        require_same(method(*narrow), kept, f"{name} of float32 is not that of float64")

@@ -7,13 +7,18 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from trueline._validation import CalibrationWarning, FloatArray
 from trueline.recalibration import Recalibrator
 from trueline.testing._require import (
     description,
+    error_of,
     require,
     require_all,
+    require_equal,
+    require_inverse,
     require_nested,
     require_quantiles,
     require_same,
@@ -84,9 +89,8 @@ def check_estimator(
     if X is None:
         X, y = _simulated_rows()
     case = _Case(estimator, X, y, groups)
-    with warnings.catch_warnings():
-        # The rows are too few for extreme levels, which is not the subject of the checks.
-        warnings.simplefilter("ignore", CalibrationWarning)
+    # The rows are too few for extreme levels, which is not the subject of the checks.
+    with warnings.catch_warnings(action="ignore", category=CalibrationWarning):
         weighted = check_inputs_are_left_alone(case)
         fitted = case.fit()
         check_quantiles(fitted, case)
@@ -118,16 +122,12 @@ class _Case:
 
     def fit(self, rows: Any = slice(None), sample_weight: Any = None, model: Any = None) -> Any:
         """Fit a copy, or this model."""
-        from sklearn.base import clone
-
         model = clone(self.estimator) if model is None else model
         more = {} if sample_weight is None else {"sample_weight": sample_weight}
         return model.fit(self.X[rows], self.y[rows], **self.of(rows), **more)
 
     def with_folds(self, rows: Any) -> Any:
         """Return a copy with folds that keep repeats of a row together."""
-        from sklearn.base import clone
-
         model = clone(self.estimator)
         cv = model.get_params(deep=False).get("cv")
         if cv is None or isinstance(cv, str):
@@ -156,11 +156,7 @@ def _simulated_rows() -> tuple[FloatArray, FloatArray]:
 
 def check_inputs_are_left_alone(case: _Case) -> Any:
     """No argument is changed; returns a model that is fitted with weights."""
-    from sklearn.base import clone
-
-    given = {"X": case.X, "y": case.y, "sample_weight": case.weight}
-    if case.groups is not None:
-        given["groups"] = case.groups
+    given = {"X": case.X, "y": case.y, "sample_weight": case.weight, **case.of()}
     before = {name: a.copy() for name, a in given.items()}
     model = clone(case.estimator)
     params = _described(model)
@@ -194,8 +190,7 @@ def _recalibrators(estimator: Any) -> dict[str, Recalibrator]:
 def check_quantiles(fitted: Any, case: _Case) -> None:
     """Quantiles rise in the level, are finite, and agree with the forecasts."""
     values = np.asarray(fitted.predict_quantiles(case.X, _LEVELS, **case.of()))
-    shape = (len(case.X), len(_LEVELS))
-    require(values.shape == shape, f"quantiles have shape {values.shape}; expected {shape}")
+    require_equal(values.shape, (len(case.X), len(_LEVELS)), "quantiles have shape")
     require_quantiles(_LEVELS, values)
     expected = fitted.predict_dist(case.X, **case.of()).ppf(_LEVELS)
     require_same(values, expected, "quantiles are not those of predict_dist")
@@ -204,10 +199,9 @@ def check_quantiles(fitted: Any, case: _Case) -> None:
 def check_intervals(fitted: Any, case: _Case) -> None:
     """Intervals nest and end at their quantiles."""
     pairs = [fitted.predict_interval(case.X, c, **case.of()) for c in _COVERAGES]
-    shapes = {np.shape(end) for pair in pairs for end in pair}
-    fault = f"ends of an interval have shapes {sorted(shapes)}; expected {(len(case.X),)}"
-    require(shapes == {(len(case.X),)}, fault)
-    lower, upper = (np.stack([np.asarray(pair[i]) for pair in pairs], axis=1) for i in (0, 1))
+    for end in (end for pair in pairs for end in pair):
+        require_equal(np.shape(end), (len(case.X),), "an end of an interval has shape")
+    lower, upper = (np.stack(ends, axis=1) for ends in zip(*pairs, strict=True))
     require_nested(_COVERAGES, lower, upper)
     tail = 0.5 * (1.0 - _COVERAGES)
     for found, levels in ((lower, tail), (upper, 1.0 - tail)):
@@ -221,11 +215,7 @@ def check_distribution_of_rows(fitted: Any, case: _Case) -> None:
     dist = fitted.predict_dist(case.X, **case.of())
     y = dist.ppf(_LEVELS)
     hair = 1e-9 * np.maximum(np.abs(y).max(axis=1, keepdims=True), dist.std()[:, None])
-    # At an atom q lies between the CDF on both sides; without atoms both are q.
-    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
-    inverse = (below <= _LEVELS + 1e-9) & (above >= _LEVELS - 1e-9)
-    seen = {"q": _LEVELS, "y": y, "just_below": below, "just_above": above}
-    require_all(inverse, "cdf(ppf(q)) is not q", **seen)
+    require_inverse(dist, _LEVELS, y, hair, slack=1e-9)
     found = fitted.predict(case.X, **case.of())
     require_same(found, dist.mean(), "predict is not the mean of predict_dist")
 
@@ -241,29 +231,22 @@ def check_rows(fitted: Any, case: _Case) -> None:
 def check_refit(fitted: Any, case: _Case) -> None:
     """A fit repeats, and does not depend on an earlier fit."""
     whole = case.outline(fitted)
-    again = case.outline(case.fit())
-    _require_same(again, whole, "a second fit on the same rows differs")
+    _require_same(case.outline(case.fit()), whole, "a second fit on the same rows differs")
     half = case.fit(np.arange(len(case.X)) % 2 == 0)
     _require_same(case.outline(case.fit(model=half)), whole, "a fit remembers an earlier one")
 
 
 def check_copies(fitted: Any, case: _Case) -> None:
     """`pickle` keeps the fitted model; `clone` keeps only the parameters."""
-    from sklearn.base import clone
-    from sklearn.exceptions import NotFittedError
-
     whole = case.outline(fitted)
     twin = pickle.loads(pickle.dumps(fitted))  # noqa: S301  # written on this line
     _require_same(case.outline(twin), whole, "pickle gives back another model")
     blank = clone(fitted)
     fault = f"clone makes {blank!r} of {case.estimator!r}"
     require(description(blank) == description(clone(case.estimator)), fault)
-    try:
-        blank.predict(case.X, **case.of())
-        learned = True
-    except NotFittedError:
-        learned = False
-    require(not learned, "a clone is fitted")
+    error = error_of(lambda: blank.predict(case.X, **case.of()))
+    fault = f"a clone is fitted, or says otherwise than by NotFittedError: {error!r}"
+    require(isinstance(error, NotFittedError), fault)
     before = _described(blank)
     blank.set_params(**blank.get_params())
     after = _described(blank)
@@ -274,8 +257,6 @@ def check_copies(fitted: Any, case: _Case) -> None:
 
 def check_recalibrator_is_reached(case: _Case) -> None:
     """`clone` copies a recalibrator among the parameters; `set_params` reaches inside it."""
-    from sklearn.base import clone
-
     for name, part in _recalibrators(case.estimator).items():
         shared = _recalibrators(clone(case.estimator)).get(name) is part
         require(not shared, f"a clone shares its {name} with the original")

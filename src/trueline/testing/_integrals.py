@@ -24,6 +24,11 @@ _NODES = np.concatenate([[-1.0], np.sort(_P9.deriv().roots()), [1.0]])
 _WEIGHTS = 2.0 / (90.0 * _P9(_NODES) ** 2)
 
 
+def of_any_shape(method: Function) -> Function:
+    """Return a method of a forecast of one row as a function of values of any shape."""
+    return lambda y: method(y.reshape(1, -1)).reshape(y.shape)
+
+
 def lobatto(f: Function, a: FloatArray, b: FloatArray) -> FloatArray:
     """Return the Gauss-Lobatto integral over each panel from a to b."""
     half = 0.5 * (b - a)
@@ -59,7 +64,7 @@ class RowIntegrals:
     """Integrals of the CDF of one row over its whole range."""
 
     def __init__(self, dist: Distribution) -> None:
-        self.dist = dist
+        self.cdf, self.sf = of_any_shape(dist.cdf), of_any_shape(dist.sf)
         inner = np.unique(dist.ppf(LEVELS))
         self.middle = float(dist.median()[0])
         unit = float(inner[-1] - inner[0]) or 1.0
@@ -71,14 +76,6 @@ class RowIntegrals:
         reach = np.abs(np.concatenate([low, high, [self.middle + unit]]) - self.middle).max()
         ends = self.middle + 2.0 * reach * np.array([-1.0, 1.0])
         self.edges = np.unique(np.concatenate([inner, low, high, ends]))
-
-    def cdf(self, y: FloatArray) -> FloatArray:
-        """Return the CDF at values of any shape."""
-        return self.dist.cdf(y.reshape(1, -1)).reshape(y.shape)
-
-    def sf(self, y: FloatArray) -> FloatArray:
-        """Return the survival function at values of any shape."""
-        return self.dist.sf(y.reshape(1, -1)).reshape(y.shape)
 
     def _split(self, y: float, below: Function, above: Function) -> float:
         """Integrate one function below y and another above, and add them."""

@@ -11,26 +11,29 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
+from sklearn.base import clone
 
 from trueline._load import load
-from trueline._validation import CalibrationWarning, FloatArray, NotFittedError
-from trueline.distributions import Distribution
+from trueline._validation import CalibrationWarning, NotFittedError
 from trueline.recalibration import Recalibrator
 from trueline.testing._require import (
     description,
+    error_of,
     require,
     require_all,
+    require_equal,
+    require_inverse,
     require_nested,
     require_quantiles,
     require_same,
 )
-from trueline.testing._rows import BASES, Forecast, make_rows
-from trueline.testing._trial import Results, Trial, error_of
+from trueline.testing._trial import BASES, Forecast, Trial, make_rows
 
 # Levels at which quantiles must be finite.
 _LEVELS = np.array(
     [1e-12, 1e-6, 0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 1.0 - 1e-6, 1.0 - 1e-12]
 )
+_AT_Y = ("cdf", "sf", "logcdf", "logsf", "logpdf", "pdf", "crps")
 # Other orders of rows, or weights, change the order of sums.
 _ROUNDING = 1e-12
 
@@ -111,9 +114,8 @@ def check_recalibrator(
             f"recalibrator is a {found}; expected an object whose class inherits from "
             f"trueline.Recalibrator, such as Isotonic()."
         )
-    with warnings.catch_warnings():
-        # The checks use extreme levels, few rows and ties on purpose.
-        warnings.simplefilter("ignore", CalibrationWarning)
+    # The checks use extreme levels, few rows and ties on purpose.
+    with warnings.catch_warnings(action="ignore", category=CalibrationWarning):
         check_params(recalibrator)
         for base in bases or BASES.values():
             trial = Trial(recalibrator, base, tolerance)
@@ -123,7 +125,7 @@ def check_recalibrator(
             check_transform(trial)
             check_quantiles(trial)
             check_rows_without_weight(trial)
-            if not trial.takes_features:
+            if not recalibrator.needs_features:
                 check_order_of_rows(trial)
                 check_weights(trial)
                 check_recalibrated_again(trial)
@@ -140,8 +142,6 @@ def check_recalibrator(
 
 def check_params(recalibrator: Recalibrator) -> None:
     """Parameters come back from get_params, set_params and scikit-learn's clone."""
-    from sklearn.base import clone
-
     params, text = recalibrator.get_params(deep=False), description(recalibrator)
     kind = type(recalibrator)
     copy = kind(**params)
@@ -208,16 +208,13 @@ def check_unfitted(trial: Trial, blank: Recalibrator) -> None:
 def check_fit(trial: Trial) -> None:
     """A fit repeats, does not depend on an earlier fit, and takes lists."""
     rows = trial.rows
-    second = trial.outline(trial.fit(rows))
-    trial.require_same(second, trial.unweighted, "a second fit on the same rows differs")
+    trial.require_map(trial.fit(rows), "a second fit on the same rows differs")
     other = rows.take(np.arange(0, len(rows.y), 2))
     copy = trial.fit(rows, trial.weight)
-    for given, fresh in ((other, trial.outline(trial.fit(other))), (rows, trial.unweighted)):
-        again = trial.outline(trial.fit(given, model=copy))
-        trial.require_same(again, fresh, "fit remembers earlier rows")
+    for given, fresh in ((other, trial.fit(other)), (rows, None)):
+        trial.require_map(trial.fit(given, model=copy), "fit remembers earlier rows", fresh)
     lists = rows._replace(y=rows.y.tolist(), groups=rows.groups.tolist(), X=rows.X.tolist())
-    of_lists = trial.outline(trial.fit(lists))
-    trial.require_same(of_lists, trial.unweighted, "lists give another map than arrays")
+    trial.require_map(trial.fit(lists), "lists give another map than arrays")
 
 
 def check_transform(trial: Trial) -> None:
@@ -228,7 +225,7 @@ def check_transform(trial: Trial) -> None:
         part = trial.outline(fit, new.take(order))
         expected = {name: value[order] for name, value in whole.items()}
         fault = "a row's forecast depends on the rows beside it"
-        trial.require_same(part, expected, fault, rounding=_ROUNDING)
+        trial.require_same(part, expected, fault, _ROUNDING)
 
 
 def check_quantiles(trial: Trial) -> None:
@@ -241,44 +238,34 @@ def check_quantiles(trial: Trial) -> None:
     require_nested(coverage, *dist.interval(coverage))
     draws = dist.sample(50, random_state=0)
     require_all(np.isfinite(draws), "a draw is not finite", found=draws)
-    # y is exact up to rounding; at an atom q lies between the CDF on both sides.
     hair = 16.0 * np.spacing(np.abs(y).max(axis=1, keepdims=True))
-    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
-    slack = 1e-9 * np.minimum(q, 1.0 - q) + 2e-16
-    require_all(above >= q - slack, "cdf(ppf(q)) < q", q=q, y=y, found=above)
-    fault = "ppf(q) is not the smallest y with cdf(y) >= q"
-    require_all(below <= q + slack, fault, q=q, smaller_y=y - hair, found=below)
+    require_inverse(dist, q, y, hair, slack=1e-9 * np.minimum(q, 1.0 - q) + 2e-16)
 
 
 def check_rows_without_weight(trial: Trial) -> None:
     """The outcome of a row of weight 0 has no effect."""
     rows, weight = trial.rows, trial.weight
     spoiled = rows._replace(y=np.where(weight > 0, rows.y, rows.y + 1e3))
-    found = trial.outline(trial.fit(spoiled, weight))
-    trial.require_same(found, trial.weighted, "a row of weight 0 counts")
+    trial.require_map(trial.fit(spoiled, weight), "a row of weight 0 counts", trial.weighted)
 
 
 def check_order_of_rows(trial: Trial) -> None:
     """The order of calibration rows has no effect."""
     rows = trial.rows
     order = np.random.default_rng(5).permutation(len(rows.y))
-    shuffled = trial.outline(trial.fit(rows.take(order)))
-    trial.require_same(shuffled, trial.unweighted, "the map depends on the order of rows")
+    trial.require_map(trial.fit(rows.take(order)), "the map depends on the order of rows")
     weight = np.random.default_rng(6).uniform(0.1, 3.0, len(rows.y))
-    weighted = trial.outline(trial.fit(rows, weight))
-    shuffled = trial.outline(trial.fit(rows.take(order), weight[order]))
+    shuffled = trial.fit(rows.take(order), weight[order])
     fault = "the map depends on the order of weighted rows"
-    trial.require_same(shuffled, weighted, fault, rounding=_ROUNDING)
+    trial.require_map(shuffled, fault, trial.fit(rows, weight), _ROUNDING)
 
 
 def check_weights(trial: Trial) -> None:
     """A weight of k equals k rows, and weights of 1 equal no weights."""
     rows, n = trial.rows, len(trial.rows.y)
     repeated = trial.fit(rows.take(np.repeat(np.arange(n), trial.weight)))
-    fault = "a weight of k is not k rows"
-    trial.require_same(trial.weighted, trial.outline(repeated), fault)
-    ones = trial.outline(trial.fit(rows, np.ones(n)))
-    trial.require_same(ones, trial.unweighted, "weights of 1 are not as no weights")
+    trial.require_map(trial.weighted, "a weight of k is not k rows", repeated)
+    trial.require_map(trial.fit(rows, np.ones(n)), "weights of 1 are not as no weights")
 
 
 def check_merge(trial: Trial) -> None:
@@ -291,34 +278,27 @@ def check_merge(trial: Trial) -> None:
         trial.require_same_state(trial.state(part), state, "merge changes its parts")
     for half in (np.arange(n) < 1, np.arange(n) % 3 == 0, rows.groups == "a", rows.y > 0):
         one, two = (trial.fit(rows.take(part)) for part in (half, ~half))
-        found = trial.outline(one.merge(two))
-        trial.require_same(found, trial.unweighted, "merged maps are not the map of all rows")
-        found = trial.outline(two.merge(one))
-        trial.require_same(found, trial.unweighted, "merged the other way round, maps differ")
+        trial.require_map(one.merge(two), "merged maps are not the map of all rows")
+        trial.require_map(two.merge(one), "merged the other way round, maps differ")
     for three_in_one in joined:
-        found = trial.outline(three_in_one)
-        trial.require_same(found, trial.unweighted, "three maps merge otherwise than two")
+        trial.require_map(three_in_one, "three maps merge otherwise than two")
     weight = np.random.default_rng(3).uniform(0.1, 3.0, n)
     one, two = (trial.fit(rows.take(part), weight[part]) for part in (rows.y > 0, rows.y <= 0))
-    expected = trial.outline(trial.fit(rows, weight))
-    found = trial.outline(one.merge(two))
     fault = "merged weighted maps are not the map of all rows"
-    trial.require_same(found, expected, fault, rounding=_ROUNDING)
-    twice = trial.outline(trial.fit(rows.take(np.tile(np.arange(n), 2))))
-    double = trial.outline(trial.fit(rows).merge(trial.fit(rows)))
-    trial.require_same(double, twice, "a map merged with itself is not that of the rows twice")
+    trial.require_map(one.merge(two), fault, trial.fit(rows, weight), _ROUNDING)
+    double = trial.fit(rows).merge(trial.fit(rows))
+    twice = trial.fit(rows.take(np.tile(np.arange(n), 2)))
+    trial.require_map(double, "a map merged with itself is not that of the rows twice", twice)
 
 
 def check_compress(trial: Trial) -> None:
     """A compressed map reports its error, which falls with its size."""
     rows = make_rows(trial.base, 300, seed=4)
     fit = trial.fit(rows)
-    exact = fit.compression_error_
-    require(exact == 0.0, f"compression_error_ of an exact map is {exact}; expected 0")
+    require_equal(fit.compression_error_, 0.0, "compression_error_ of an exact map is")
     state = trial.state(fit)
-    same = trial.outline(fit.compress(300))
     fault = "compressing to as many knots as there are rows changes the map"
-    trial.require_same(same, trial.outline(fit), fault)
+    trial.require_map(fit.compress(300), fault, fit)
     smaller = {k: fit.compress(k) for k in (2, 8, 32, 90)}
     trial.require_same_state(trial.state(fit), state, "compress changes the map it is called on")
     errors = [part.compression_error_ for part in smaller.values()]
@@ -344,33 +324,29 @@ def check_compress(trial: Trial) -> None:
 
 def check_copies(trial: Trial) -> None:
     """JSON and pickle return the same map; clone returns an unfitted one."""
-    from sklearn.base import clone
-
     rows = trial.rows
     weight = np.random.default_rng(7).uniform(0.1, 3.0, len(rows.y))
     fits = [trial.fit(rows), trial.fit(rows, weight)]
     if trial.compresses:
         fits.append(trial.fit(rows).compress(10))
     for fit in fits:
-        outline = trial.outline(fit)
         if trial.writes:
-            check_json(trial, fit, outline)
+            check_json(trial, fit)
         twin = pickle.loads(pickle.dumps(fit))  # noqa: S301  # written on this line
-        trial.require_same(trial.outline(twin), outline, "pickle gives back another map")
+        trial.require_map(twin, "pickle gives back another map", fit)
         blank = clone(fit)
         require(not blank._is_fitted(), "a clone is fitted")
         check_unfitted(trial, blank)
 
 
-def check_json(trial: Trial, fit: Recalibrator, expected: Results) -> None:
+def check_json(trial: Trial, fit: Recalibrator) -> None:
     """The file holds the whole map, and no other file is left."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "map.json"
         text = fit.to_json(path)
         written = path.read_text(encoding="utf-8")
         require(written == text, "the file that to_json writes is not the text that it returns")
-        files = sorted(p.name for p in Path(folder).iterdir())
-        require(files == ["map.json"], f"to_json leaves {files}; expected map.json alone")
+        require_equal([p.name for p in path.parent.iterdir()], ["map.json"], "to_json leaves")
         try:
             loaded = load(path)
         except ValueError as error:
@@ -379,19 +355,15 @@ def check_json(trial: Trial, fit: Recalibrator, expected: Results) -> None:
             require(type(fit).__name__ in str(error), fault)
             loaded = trial.blank()
             loaded._set_state(json.loads(text)["state"])
-    kinds = type(loaded).__name__, type(fit).__name__
-    require(type(loaded) is type(fit), f"JSON gives back a {kinds[0]}; expected this {kinds[1]}")
-    fault = f"JSON gives back {loaded!r}; expected {fit!r}"
-    require(description(loaded) == description(fit), fault)
-    trial.require_same(trial.outline(loaded), expected, "JSON gives back another map")
+    require_equal(type(loaded), type(fit), "JSON gives back a")
+    require_equal(description(loaded), description(fit), "JSON gives back")
+    trial.require_map(loaded, "JSON gives back another map", fit)
     require(loaded.to_json() == text, "JSON of a map that came from JSON differs")
-    errors = loaded.compression_error_, fit.compression_error_
-    fault = f"JSON gives back a compression_error_ of {errors[0]}; expected {errors[1]}"
-    require(errors[0] == errors[1], fault)
+    what = "JSON gives back a compression_error_ of"
+    require_equal(loaded.compression_error_, fit.compression_error_, what)
     if trial.merges:
-        found = trial.outline(loaded.merge(fit))
         fault = "a map that came from JSON merges otherwise"
-        trial.require_same(found, trial.outline(fit.merge(fit)), fault)
+        trial.require_map(loaded.merge(fit), fault, fit.merge(fit))
 
 
 def check_recalibrated_again(trial: Trial) -> None:
@@ -399,16 +371,14 @@ def check_recalibrated_again(trial: Trial) -> None:
     rows, new = trial.rows, trial.new
     fit = trial.fit(rows)
     recalibrated = new._replace(dist=trial.transform(fit, new))
-    kinds = recalibrated.dist.score_kind, new.dist.score_kind
-    fault = f"transform changes score_kind from {kinds[1]!r} to {kinds[0]!r}"
-    require(kinds[0] == kinds[1], fault)
+    what = "score_kind of a recalibrated forecast is"
+    require_equal(recalibrated.dist.score_kind, new.dist.score_kind, what)
     found = recalibrated.dist.score(new.y)
     require_same(found, new.dist.score(new.y), "a recalibrated forecast has another score")
-    twice = trial.outline(fit, recalibrated)
-    trial.require_same(twice, trial.unweighted, "a forecast that is transformed twice differs")
+    fault = "a forecast that is transformed twice differs"
+    trial.require_same(trial.outline(fit, recalibrated), trial.unweighted, fault)
     again = trial.fit(rows._replace(dist=trial.transform(fit, rows)))
-    fault = "fitted on recalibrated forecasts, the map differs"
-    trial.require_same(trial.outline(again), trial.unweighted, fault)
+    trial.require_map(again, "fitted on recalibrated forecasts, the map differs")
 
 
 def check_few_rows_and_ties(trial: Trial) -> None:
@@ -433,23 +403,14 @@ def check_few_rows_and_ties(trial: Trial) -> None:
         known = new._replace(groups=np.resize(np.unique(rows.groups), len(new.y)))
         # One value is a calibration outcome with its own forecast, where the atoms are.
         at = known._replace(dist=rows.dist[[0, 0]], y=np.array([rows.y[0], new.y[1]]))
-        values = _results(trial.transform(fit, at), at.y)
+        dist = trial.transform(fit, at)
+        values = {"ppf": dist.ppf(_LEVELS)}
+        values |= {name: getattr(dist, name)(at.y) for name in _AT_Y}
+        values |= {"mean": dist.mean(), "var": dist.var()}
         for name, value in values.items():
-            fault = f"{name} is not finite when fitted on {what}"
-            endless = name.startswith("log")
-            number = ~np.isnan(value) if endless else np.isfinite(value)
-            require_all(number, fault, found=value)
+            number = ~np.isnan(value) if name.startswith("log") else np.isfinite(value)
+            require_all(number, f"{name} is not finite when fitted on {what}", found=value)
         require_quantiles(_LEVELS, values["ppf"], f" when fitted on {what}")
         fault = f"a forecast has no spread when fitted on {what}"
         require_all(values["var"] > 0, fault, var=values["var"])
         trial.require_no_nan(fit, known, f"when fitted on {what}")
-
-
-def _results(dist: Distribution, y: FloatArray) -> Results:
-    """Return every result of a distribution at y."""
-    at_y = ("cdf", "sf", "logcdf", "logsf", "logpdf", "pdf", "crps")
-    return {
-        "ppf": dist.ppf(_LEVELS),
-        **{name: getattr(dist, name)(y) for name in at_y},
-        **{name: getattr(dist, name)() for name in ("mean", "var")},
-    }

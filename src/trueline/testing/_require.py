@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray
+from trueline.distributions import Distribution
 
 
 def require(holds: bool | np.bool_, fault: str) -> None:
     """Raise AssertionError unless a promise holds; ``python -O`` removes ``assert``."""
     if not holds:
         raise AssertionError(fault)
+
+
+def require_equal(found: object, expected: object, what: str) -> None:
+    """Require two equal things; `what` is the start of the message, which ends with both."""
+    require(found == expected, f"{what} {found}; expected {expected}")
 
 
 def require_all(holds: ArrayLike, fault: str, **seen: ArrayLike) -> None:
@@ -42,21 +49,56 @@ def require_same(
     require_all(same, fault, found=a, expected=b)
 
 
+def require_rising(
+    values: FloatArray, fault: str, *, slack: FloatArray | float = 0.0, **at: FloatArray
+) -> None:
+    """Require values, (n, m), that rise along each row, or fall by no more than `slack`."""
+    seen = {name: where[..., :-1] for name, where in at.items()}
+    found, following = values[:, :-1], values[:, 1:]
+    # A difference of equal infinite values would be NaN.
+    require_all(following >= found - slack, fault, **seen, found=found, next=following)
+
+
 def require_quantiles(levels: FloatArray, values: FloatArray, when: str = "") -> None:
     """Require quantiles, (n, m), that are finite and rise in the level."""
     finite = np.isfinite(values)
     require_all(finite, f"a quantile is not finite{when}", level=levels, found=values)
-    rises = np.diff(values, axis=1) >= 0
-    fault = f"a quantile falls as its level rises{when}"
-    require_all(rises, fault, level=levels[:-1], found=values[:, :-1], next=values[:, 1:])
+    require_rising(values, f"a quantile falls as its level rises{when}", level=levels)
 
 
-def require_nested(coverage: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+def require_inverse(
+    dist: Distribution, q: FloatArray, y: FloatArray, hair: FloatArray, slack: FloatArray | float
+) -> None:
+    """Require that y = ppf(q), (n, m), is the smallest value with cdf(y) >= q.
+
+    y is exact up to rounding, so the CDF is evaluated at a distance of `hair` on both sides of it:
+    at an atom q lies between the two, and without atoms both are q.
+    """
+    below, above = dist.cdf(y - hair), dist.cdf(y + hair)
+    require_all(above >= q - slack, "cdf(ppf(q)) < q", q=q, y=y, found=above)
+    fault = "ppf(q) is not the smallest y with cdf(y) >= q"
+    require_all(below <= q + slack, fault, q=q, smaller_y=y - hair, found=below)
+
+
+def require_nested(
+    coverage: FloatArray, lower: FloatArray, upper: FloatArray, slack: FloatArray | float = 0.0
+) -> None:
     """Require intervals, (n, m), of which the wider ones hold the narrower ones."""
     ends = {"coverage": coverage, "lower": lower, "upper": upper}
     require_all(lower <= upper, "an interval is upside down", **ends)
-    nests = (np.diff(lower, axis=1) <= 0) & (np.diff(upper, axis=1) >= 0)
-    require_all(nests, "intervals do not nest", **{k: v[..., 1:] for k, v in ends.items()})
+    nests = (np.diff(lower, axis=1) <= slack) & (np.diff(upper, axis=1) >= -slack)
+    inner = {"inner_lower": lower[:, :-1], "inner_upper": upper[:, :-1]}
+    outer = {name: value[..., 1:] for name, value in ends.items()}
+    require_all(nests, "intervals do not nest", **outer, **inner)
+
+
+def error_of(call: Callable[[], object]) -> Exception | None:
+    """Return the error of a wrong call, or None if it raises none."""
+    try:
+        call()
+    except (AttributeError, NotImplementedError, TypeError, ValueError) as error:
+        return error
+    return None
 
 
 def _plain(value: Any) -> str:

@@ -21,12 +21,11 @@ from trueline.models._parameters import (
     check_choice,
     check_number,
     check_widths,
+    require_torch,
 )
 from trueline.models._progress import training_progress
 from trueline.models._recipe import Standardiser, Weights
-from trueline.models._torch import require_torch
-from trueline.models.densenet._data import check_images, check_pictures
-from trueline.models.densenet._plan import CHANNELS, Plan
+from trueline.models.densenet._data import CHANNELS, Plan, check_images, check_pictures
 
 if TYPE_CHECKING:
     from trueline.models._persistence import TensorFile
@@ -175,18 +174,13 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
             File to write after every epoch. If it exists, training continues from it; with the
             same versions and number of threads, the result is the same to the last bit. A
             checkpoint of another network, other settings or other data is refused.
-
-        Returns
-        -------
-        self
         """
         self._check_params()
         plan = self._plan()
         pictures = check_pictures(images, depth, mask, plan)
         seed = None if self.random_state is None else as_seed(self.random_state)
         require_torch()
-        from trueline.models.densenet._checkpoint import Checkpoint
-        from trueline.models.densenet._training import Trainer, initial_state
+        from trueline.models.densenet._training import Checkpoint, Trainer, initial_state
 
         file = state = None
         if checkpoint is not None:
@@ -279,7 +273,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         plan = self._plan()
         pictures = check_images(images, plan)
         require_torch()
-        from trueline.models.densenet._prediction import Forecaster
+        from trueline.models.densenet._network import Forecaster
 
         forecaster = Forecaster(
             plan, self.weights_, self.standardiser_, self.seed_, str(self.device)

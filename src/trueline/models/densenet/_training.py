@@ -2,15 +2,20 @@
 
 All random numbers of an epoch (the order of the images, their windows, the dropped units) depend
 only on the seed and the number of the epoch. A checkpoint therefore needs only the weights, the
-moments of Adam and the number of epochs done to continue to the same bits.
+moments of Adam and the losses so far to continue to the same bits. It is a safetensors file; its
+header holds, as JSON, the settings, the hash of the data, the seed and the losses.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -18,12 +23,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from trueline.models._errors import DivergenceError
+from trueline.models._persistence import TensorFile, write
+from trueline.models._progress import DivergenceError
 from trueline.models._recipe import Standardiser
-from trueline.models.densenet._data import Pictures
-from trueline.models.densenet._network import Drop, Network, initial, kept, split
-from trueline.models.densenet._plan import Plan
+from trueline.models.densenet._data import Pictures, Plan
+from trueline.models.densenet._network import Drop, Network, initial, kept, read_images, split
 
+FORMAT = "trueline-densenet-checkpoint"
+VERSION = 1
+
+# Settings that define the network; the others define how it is trained.
+_ARCHITECTURE = ("layers", "growth_rate", "first_channels", "aleatoric")
 # Huber's loss is linear beyond this error, in standard deviations of the depths.
 _HUBER = 0.5
 
@@ -226,24 +236,105 @@ def pixel_losses(loss: str, outputs: Tensor, y: Tensor) -> Tensor:
     return 0.5 * torch.square(y - mean)
 
 
-def read_images(
-    images: NDArray[Any], standardiser: Standardiser, plan: Plan, device: str
-) -> Tensor:
-    """Standardise images, put channels first and pad the sides until they can be halved.
-
-    The padding, on the right and below, is a reflection of the image.
-    """
-    unit = 255.0 if images.dtype == np.uint8 else 1.0
-    scale = (1.0 / (unit * standardiser.x_scale)).astype(np.float32)
-    shift = (-standardiser.x_mean / standardiser.x_scale).astype(np.float32)
-    x = torch.from_numpy(images.astype(np.float32) * scale + shift).to(device)
-    # Channels stay last in memory, where convolutions are fastest.
-    x = x.permute(0, 3, 1, 2)
-    height, width = (-side % plan.multiple for side in x.shape[2:])
-    if height or width:
-        x = functional.pad(x, (0, width, 0, height), mode="reflect")
-    return x.contiguous(memory_format=torch.channels_last)
-
-
 def _sequence(seed: int, *key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=key)
+
+
+class _CheckpointFile(TensorFile):
+    kind = "a checkpoint that training can continue from"
+    remedy = "Delete it to start again, or name another file."
+    format = FORMAT
+    version = VERSION
+
+
+class Checkpoint:
+    """A file, and the training that it should belong to."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], plan: Plan, settings: dict[str, Any], data_hash: str
+    ) -> None:
+        self.path = Path(path)
+        self.plan = plan
+        self.settings = settings
+        self.data_hash = data_hash
+
+    def write(self, state: TrainingState, seed: int) -> None:
+        """Replace the file by one with this state."""
+        document = {
+            "format": FORMAT,
+            "version": VERSION,
+            "settings": self.settings,
+            "data": self.data_hash,
+            "seed": seed,
+            "losses": state.losses,
+        }
+        tensors: dict[str, NDArray[Any]] = {}
+        for part in ("weights", "first", "second"):
+            tensors |= {f"{part}.{k}": v for k, v in getattr(state, part).items()}
+        write(self.path, document, tensors)
+
+    def read(self, seed: int | None) -> tuple[TrainingState | None, int | None]:
+        """Return the state in the file, None if there is no file, and the seed to use.
+
+        The seed is that of the file if `seed` is None.
+        """
+        if not self.path.parent.is_dir():
+            # The write after the first epoch would fail; raise before any training.
+            raise FileNotFoundError(
+                f"cannot write the checkpoint {self.path}: there is no folder {self.path.parent}. "
+                f"Make it first, or name another file."
+            )
+        if self.path.is_dir():
+            raise IsADirectoryError(
+                f"cannot write the checkpoint {self.path}, which is a folder; expected a file. "
+                f"Name one in it, such as {self.path / 'network.safetensors'}."
+            )
+        if not self.path.exists():
+            return None, seed
+        file = _CheckpointFile(self.path)
+        self._check_same(file)
+        found = file.integer("seed", 0)
+        if seed is not None and found != seed:
+            self._raise_other(f"random_state is {found} in it and {seed} here")
+        losses = file.numbers("losses", 1, self.settings["n_epochs"])
+        return TrainingState(**self._parts(file), losses=[float(v) for v in losses]), found
+
+    def _check_same(self, file: TensorFile) -> None:
+        """Raise unless the file belongs to this network, these settings and these data."""
+        theirs = file.document.get("settings")
+        if not isinstance(theirs, dict) or set(theirs) != set(self.settings):
+            file.refuse(f"its settings are {reprlib.repr(theirs)}")
+        # Compare as JSON, where tuples and lists are the same.
+        ours = json.loads(json.dumps(self.settings))
+        differing = [name for name in ours if theirs[name] != ours[name]]
+        if differing:
+            of_network = set(differing) & set(_ARCHITECTURE)
+            kind = "another architecture" if of_network else "other settings"
+            differences = ", ".join(
+                f"{name} is {reprlib.repr(theirs[name])} in it and {ours[name]!r} here"
+                for name in differing
+            )
+            self._raise_other(f"it has {kind}: {differences}")
+        if file.document.get("data") != self.data_hash:
+            self._raise_other("it was trained on images, depths or masks with another SHA-256 hash")
+
+    def _parts(self, file: TensorFile) -> dict[str, Any]:
+        learned, statistics = self.plan.shapes(), self.plan.statistics()
+        parts = {"weights": learned | statistics, "first": learned, "second": learned}
+        file.check_tensors(
+            {
+                f"{part}.{name}": (np.float32, shape)
+                for part, shapes in parts.items()
+                for name, shape in shapes.items()
+            }
+        )
+        return {
+            part: {name: file.tensors[f"{part}.{name}"] for name in shapes}
+            for part, shapes in parts.items()
+        }
+
+    def _raise_other(self, difference: str) -> NoReturn:
+        raise ValueError(
+            f"{self.path} is a checkpoint of another training: {difference}. Use the settings and "
+            f"data it was started with to continue, delete it to start again, or name another file."
+        )
