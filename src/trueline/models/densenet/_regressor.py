@@ -287,11 +287,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         )
 
     def predict_moments(self, images: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return mean and total variance of the forecast at every pixel.
-
-        Parameters
-        ----------
-        images : (n, h, w, 3) array-like
+        """Return mean and total variance of the forecast at every pixel; see `predict_parts`.
 
         Returns
         -------
@@ -317,16 +313,7 @@ class DenseNetRegressor(BaseEstimator):  # type: ignore[misc]
         return Normal(mean.ravel(), np.sqrt(var).ravel())
 
     def predict(self, images: ArrayLike) -> FloatArray:
-        """Return the means of the forecasts.
-
-        Parameters
-        ----------
-        images : (n, h, w, 3) array-like
-
-        Returns
-        -------
-        ndarray, (n, h, w)
-        """
+        """Return the means of the forecasts, (n, h, w); see `predict_parts`."""
         return self.predict_moments(images)[0]
 
     # ---- files -------------------------------------------------------------------------
