@@ -7,7 +7,7 @@ from pyarrow import parquet
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, FileError, _fit, _groups
+from trueline.files import Columns, FileError, _chunks, _passes
 from trueline.recalibration import _accumulator, _cells, _scores
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
@@ -151,7 +151,7 @@ def test_scores_near_the_largest_number_do_not_become_infinite(tmp_path):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.usefixtures("small_chunks", "small_states")
 def test_many_groups_stay_within_the_stated_bound(weighted, monkeypatch, tmp_path):
-    monkeypatch.setattr(_fit, "_MAX_VALUES", 3000)
+    monkeypatch.setattr(_passes, "_MAX_VALUES", 3000)
     monkeypatch.setattr(_accumulator, "_KNOTS", 1500)
     case = make_case("normal", n=20_000)
     file = case.write(tmp_path / "past.parquet")
@@ -239,7 +239,7 @@ def test_a_score_beyond_numbers_names_its_row(tmp_path):
 def test_what_cannot_be_fitted_on_a_file(
     normal, recalibrator, columns, message, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(_groups, "MOST_GROUPS", 100)
+    monkeypatch.setattr(_chunks, "MOST_GROUPS", 100)
     file = normal.write(tmp_path / "past.csv")
     with pytest.raises(FileError) as caught:
         tl.files.fit(file, recalibrator, columns=Columns(**columns))

@@ -15,9 +15,9 @@ from tests.files.cases import make_case
 from trueline.files import (
     Columns,
     FileError,
+    _chunks,
     _folder,
-    _groups,
-    _jobs,
+    _forecasts,
     _source,
     sample_rows,
 )
@@ -236,7 +236,7 @@ def test_threads_by_default(monkeypatch):
         monkeypatch.setattr(
             os, "sched_getaffinity", lambda _, n=cores: set(range(n)), raising=False
         )
-        assert _jobs.check_jobs(None) == threads
+        assert _forecasts.check_jobs(None) == threads
 
 
 # ---- apply -------------------------------------------------------------------------------
@@ -691,7 +691,7 @@ def test_a_folder_of_rows_without_a_group(tmp_path, monkeypatch):
 def test_too_many_groups_in_several_pieces(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(_source, "PIECE", 1)
-    monkeypatch.setattr(_groups, "MOST_GROUPS", 5)
+    monkeypatch.setattr(_chunks, "MOST_GROUPS", 5)
     write(tmp_path / "f" / "a.parquet", **GOOD, g=[1, 2, 3])
     write(tmp_path / "f" / "b.parquet", **GOOD, g=[4, 5, 6])
     message = (

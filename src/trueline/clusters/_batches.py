@@ -63,11 +63,6 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     recalibrator : Recalibrator, optional
         By default `Isotonic`. It is not modified.
 
-    Returns
-    -------
-    Recalibrator
-        The fitted recalibrator.
-
     Examples
     --------
     >>> import numpy as np
@@ -120,10 +115,6 @@ def evaluate_batches(
         A fitted map; the recalibrated forecasts are evaluated.
     coverage : float, default 0.9
         Probability of the central interval to evaluate.
-
-    Returns
-    -------
-    FileEvaluation
 
     Examples
     --------

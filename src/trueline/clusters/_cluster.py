@@ -7,6 +7,7 @@ other workers and come back as a long traceback.
 
 from __future__ import annotations
 
+import json
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,9 +18,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from trueline._load import load
 from trueline._messages import listed, reason
-from trueline._validation import CalibrationWarning, UnknownGroupsWarning
+from trueline._validation import CalibrationWarning, UnknownGroupsWarning, level
 from trueline._warnings import each_warning_once, warn
 from trueline.files import (
     AddedColumns,
@@ -31,12 +34,17 @@ from trueline.files import (
     Layout,
     Transformer,
 )
+from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
+from trueline.recalibration._binary import decode, encode
 
 #: Number of states that are merged at a time.
 FAN = 16
-#: States of workers are trusted, so they may be larger than files from elsewhere.
-MOST_BYTES = 1 << 40
+# States of workers are trusted, so they may be larger than files from elsewhere.
+_MOST_BYTES = 1 << 40
+# The state of an evaluation keeps up to this number of rows, which take 2 MB; beyond that it has
+# cells.
+_ROWS = 1 << 16
 # Number of warnings of partitions that are shown.
 _MOST_NOTES = 5
 # Python records the warnings of all threads of a process together.
@@ -177,13 +185,13 @@ def merge_parts(parts: Sequence[Part], merge: Merge) -> Part:
     )
 
 
-def settle(part: Part, layout: Layout) -> None:
+def _settle(part: Part, layout: Layout) -> None:
     """Raise the fault of the rows if there is one, and show their warnings."""
     if part.fault is not None:
         raise FileError(part.fault)
     if not part.rows:
         raise FileError(f"{FRAME} has no rows; expected rows.")
-    frame = whole_frame(layout)
+    frame = _whole_frame(layout)
     if not part.state:
         raise frame.no_weight()
     frame.source.rows, frame.source.crossing = part.rows, part.crossing
@@ -193,12 +201,12 @@ def settle(part: Part, layout: Layout) -> None:
             warn(text)
 
 
-def whole_frame(layout: Layout) -> Forecasts:
+def _whole_frame(layout: Layout) -> Forecasts:
     """Return the frame as it is called in messages, without rows."""
     return Forecasts(Partition(FRAME), layout)
 
 
-def find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> Layout:
+def _find(columns: Columns | None, names: Sequence[Any], *, y: bool = True) -> Layout:
     """Find the columns of a frame."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
@@ -224,12 +232,12 @@ def fit_frame(
     reduce_parts: Reduce,
 ) -> Recalibrator:
     """Fit a recalibrator on the partitions of a frame with these columns."""
-    layout = find(columns, names)
+    layout = _find(columns, names)
     learner = layout.learner(recalibrator)
     learner._check_params()
     part = reduce_parts(layout.used, partial(_fit_rows, layout=layout), _merge_scores, b"")
-    settle(part, layout)
-    scores = ScoreAccumulator.from_bytes(part.state, MOST_BYTES)
+    _settle(part, layout)
+    scores = ScoreAccumulator.from_bytes(part.state, _MOST_BYTES)
     return scores.finish(learner._unfitted_copy(), warn=True)
 
 
@@ -240,12 +248,12 @@ def _fit_rows(source: Partition, _: bytes, *, layout: Layout) -> tuple[bytes, li
 
 def _merge_scores(states: Sequence[bytes]) -> bytes:
     """Merge the scores of several partitions."""
-    parts = [ScoreAccumulator.from_bytes(state, MOST_BYTES) for state in states]
-    check_groups({name for part in parts for name in part.names})
+    parts = [ScoreAccumulator.from_bytes(state, _MOST_BYTES) for state in states]
+    _check_groups({name for part in parts for name in part.names})
     return reduce(ScoreAccumulator.merge, parts).to_bytes()
 
 
-def check_groups(names: Collection[Key]) -> None:
+def _check_groups(names: Collection[Key]) -> None:
     """Raise unless the groups of several partitions can be merged."""
     if len({isinstance(name, str) for name in names}) > 1:
         raise FileError(
@@ -270,7 +278,7 @@ class Applying:
         if source.empty:
             return
         forecasts = Forecasts(source, self.layout)
-        transform = Transformer(loaded(state), forecasts)
+        transform = Transformer(_loaded(state), forecasts)
         for chunk in forecasts.chunks(whole=whole):
             dist = transform(chunk.dist, chunk.groups, forecasts.groups)
             yield self.added.to(chunk.table, dist)
@@ -283,21 +291,21 @@ def to_apply(
     recalibrator: Recalibrator, columns: Columns | None, names: Sequence[Any], added: AddedColumns
 ) -> tuple[bytes, Applying]:
     """Return the map as bytes, and how to apply it, both checked."""
-    layout = find(columns, names, y=False)
-    frame = whole_frame(layout)
+    layout = _find(columns, names, y=False)
+    frame = _whole_frame(layout)
     frame.source.names = tuple(names)
     added.check(frame.source)
     Transformer(recalibrator, frame)
     if layout.doubt:
         warnings.warn(CalibrationWarning(*layout.doubt), stacklevel=3)
-    return map_bytes(recalibrator), Applying(replace(layout, doubt=()), added)
+    return _map_bytes(recalibrator), Applying(replace(layout, doubt=()), added)
 
 
-def map_bytes(recalibrator: Recalibrator) -> bytes:
+def _map_bytes(recalibrator: Recalibrator) -> bytes:
     """Return a map as bytes that workers can read."""
     try:
         state = recalibrator.to_bytes()
-        load(state, max_bytes=MOST_BYTES)
+        load(state, max_bytes=_MOST_BYTES)
     except (NotImplementedError, ValueError):
         raise FileError(
             f"{recalibrator!r} cannot be sent to workers, which can read only trueline's own maps."
@@ -307,6 +315,87 @@ def map_bytes(recalibrator: Recalibrator) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def loaded(state: bytes) -> Recalibrator:
+def _loaded(state: bytes) -> Recalibrator:
     """Return the map; a worker reads it once, not once per partition."""
-    return load(state, max_bytes=MOST_BYTES)
+    return load(state, max_bytes=_MOST_BYTES)
+
+
+# ---- evaluate ----------------------------------------------------------------------------
+
+
+def evaluate_frame(
+    recalibrator: Recalibrator | None,
+    columns: Columns | None,
+    names: Sequence[Any],
+    reduce_parts: Reduce,
+    *,
+    coverage: float,
+    random_state: int,
+) -> FileEvaluation:
+    """Evaluate the partitions of a frame with these columns."""
+    layout = _find(columns, names)
+    evaluator = _Evaluator(layout, coverage, random_state)
+    frame = _whole_frame(layout)
+    transform = None if recalibrator is None else Transformer(recalibrator, frame)
+    state = b"" if recalibrator is None else _map_bytes(recalibrator)
+    part = reduce_parts(layout.used, evaluator.rows, evaluator.merge, state)
+    _settle(part, layout)
+    evaluation = evaluator.read(part.state)
+    if transform is not None:
+        transform.meet(evaluation.group_names)
+        transform.finish()
+    found = evaluation.finish(None if transform is None else transform.n_fit)
+    if found is None:
+        raise frame.no_weight()
+    return found
+
+
+class _Evaluator:
+    """How to evaluate partitions: checked, and small enough to be sent to workers."""
+
+    def __init__(self, layout: Layout, coverage: float, random_state: int) -> None:
+        if not isinstance(random_state, int | np.integer) or random_state < 0:
+            raise TypeError(
+                f"random_state is {random_state!r}; expected an integer of 0 or more, so that a "
+                f"partition that is worked on again comes to the same."
+            )
+        self.layout = layout
+        self.coverage = level(coverage, "coverage")
+        self.random_state = int(random_state)
+
+    def rows(self, source: Partition, state: bytes) -> tuple[bytes, list[str]]:
+        """Evaluate a partition, with the map if there is one."""
+        # Every partition draws numbers of its own for forecasts with steps.
+        rng = np.random.default_rng([self.random_state, source.number])
+        forecasts = Forecasts(source, self.layout)
+        transform = Transformer(_loaded(state), forecasts) if state else None
+        evaluation = EvaluationAccumulator(self.coverage, grouped=forecasts.groups is not None)
+        notes: list[str] = []
+        with warnings_in(notes):
+            for chunk in forecasts.chunks():
+                dist, groups = chunk.dist, forecasts.groups
+                if transform is not None:
+                    dist = transform(dist, chunk.groups, groups)
+                names = [] if groups is None else groups.names
+                evaluation.add(chunk.y, dist, chunk.weight, rng, chunk.groups, names)
+        return _written(evaluation), notes
+
+    def merge(self, states: Sequence[bytes]) -> bytes:
+        """Merge the evaluations of several partitions."""
+        evaluation = reduce(EvaluationAccumulator.merge, map(self.read, states))
+        _check_groups(evaluation.group_names)
+        return _written(evaluation)
+
+    def read(self, data: bytes) -> EvaluationAccumulator:
+        """Return what `_written` wrote."""
+        state = decode(data, json.loads, _expect, _MOST_BYTES)
+        return EvaluationAccumulator.from_state(state, self.coverage)
+
+
+def _written(evaluation: EvaluationAccumulator) -> bytes:
+    return encode(evaluation.to_state(_ROWS))
+
+
+def _expect(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(f"an evaluation is not what a worker sent: {otherwise}.")

@@ -40,13 +40,13 @@ from trueline.clusters._cluster import (
     Part,
     Partition,
     Work,
+    evaluate_frame,
     fit_frame,
     merge_parts,
     part_of,
     to_apply,
     warnings_in,
 )
-from trueline.clusters._evaluation import evaluate_frame
 from trueline.files import AddedColumns, Columns, FileError
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
@@ -68,15 +68,8 @@ def fit(
     ----------
     frame : dask.dataframe.DataFrame
         Outcomes and forecasts.
-    recalibrator : Recalibrator, optional
-        By default `Isotonic`, or `Grouped` if the columns name a group. It is not modified.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions.
-
-    Returns
-    -------
-    Recalibrator
-        The fitted recalibrator.
+    recalibrator, columns : optional
+        See `trueline.files.fit`.
 
     Raises
     ------
@@ -115,18 +108,10 @@ def transform(
 
     Parameters
     ----------
-    recalibrator : Recalibrator
-        A fitted recalibrator.
+    recalibrator, columns, coverage, quantiles, moments, prefix
+        See `trueline.files.apply`.
     frame : dask.dataframe.DataFrame
         Forecasts; outcomes are not needed.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions.
-    coverage, quantiles, moments, prefix : optional
-        The columns to add; see `trueline.files.apply`.
-
-    Returns
-    -------
-    dask.dataframe.DataFrame
 
     Examples
     --------
@@ -172,10 +157,6 @@ def evaluate(
         See `trueline.files.evaluate`.
     random_state : int, default 0
         Seed for the p-value of forecasts with steps.
-
-    Returns
-    -------
-    FileEvaluation
 
     Examples
     --------

@@ -15,7 +15,9 @@ Workers need trueline, numpy, scipy and pyarrow too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from trueline._arrow import pyarrow
@@ -28,12 +30,12 @@ from trueline.clusters._cluster import (
     Part,
     Partition,
     Work,
+    evaluate_frame,
     fit_frame,
     merge_parts,
     part_of,
     to_apply,
 )
-from trueline.clusters._evaluation import evaluate_frame
 from trueline.files import AddedColumns, Columns
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
@@ -57,15 +59,8 @@ def fit(
     ----------
     frame : pyspark.sql.DataFrame
         Outcomes and forecasts.
-    recalibrator : Recalibrator, optional
-        By default `Isotonic`, or `Grouped` if the columns name a group. It is not modified.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions.
-
-    Returns
-    -------
-    Recalibrator
-        The fitted recalibrator.
+    recalibrator, columns : optional
+        See `trueline.files.fit`.
 
     Raises
     ------
@@ -101,14 +96,10 @@ def transform(
 
     Parameters
     ----------
-    recalibrator : Recalibrator
-        A fitted recalibrator.
+    recalibrator, columns, coverage, quantiles, moments, prefix
+        See `trueline.files.apply`.
     frame : pyspark.sql.DataFrame
         Forecasts; outcomes are not needed.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions.
-    coverage, quantiles, moments, prefix : optional
-        The columns to add; see `trueline.files.apply`.
 
     Returns
     -------
@@ -158,10 +149,6 @@ def evaluate(
     random_state : int, default 0
         Seed for the p-value of forecasts with steps.
 
-    Returns
-    -------
-    FileEvaluation
-
     Examples
     --------
     >>> from trueline.clusters import spark as tls
@@ -193,24 +180,15 @@ def _names(frame: Any) -> list[str]:
     return list(frame.columns)
 
 
-class _Here:
-    """A value that is sent with the work, for Spark without broadcasts."""
-
-    def __init__(self, value: bytes) -> None:
-        self.value = value
-
-
 def _shared(frame: Any, state: bytes) -> Any:
     """Return the map, if there is one, as a broadcast, so that it goes to each executor once."""
     from pyspark.errors import PySparkException
 
-    if not state:
-        return _Here(state)
-    try:
-        context = frame.sparkSession.sparkContext
-    except (AttributeError, NotImplementedError, PySparkException):  # Spark Connect has none
-        return _Here(state)
-    return context.broadcast(state)
+    if state:
+        # Spark Connect has no context.
+        with suppress(AttributeError, NotImplementedError, PySparkException):
+            return frame.sparkSession.sparkContext.broadcast(state)
+    return SimpleNamespace(value=state)
 
 
 def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, state: bytes) -> Part:
@@ -270,16 +248,15 @@ def _sorted(rows: Iterable[dict[str, Any]]) -> list[Part]:
 def _batch(number: int, part: Part) -> Any:
     """Return a part as one row of Arrow."""
     pa = pyarrow()
-    columns = [
-        pa.array([number], pa.int32()),
-        pa.array([part.state], pa.binary()),
-        pa.array([part.rows], pa.int64()),
-        pa.array([part.crossing], pa.int64()),
-        pa.array([list(part.notes)], pa.list_(pa.string())),
-        pa.array([part.fault], pa.string()),
-    ]
-    names = ["number", "state", "rows", "crossing", "notes", "fault"]
-    return pa.record_batch(columns, names=names)
+    types = {
+        "number": pa.int32(),
+        "state": pa.binary(),
+        "rows": pa.int64(),
+        "crossing": pa.int64(),
+        "notes": pa.list_(pa.string()),
+        "fault": pa.string(),
+    }
+    return pa.RecordBatch.from_pylist([{"number": number, **vars(part)}], pa.schema(types))
 
 
 def _with_columns(

@@ -5,14 +5,11 @@ Files are read in chunks, so that memory does not grow with their size.
 
 from trueline._files import FileError
 from trueline.files._apply import AddedColumns, apply
+from trueline.files._chunks import GroupCodes
 from trueline.files._columns import Columns, Layout
-from trueline.files._evaluate import evaluate
-from trueline.files._fit import fit
-from trueline.files._forecasts import Forecasts, open_forecasts
-from trueline.files._groups import GroupCodes
-from trueline.files._sample import Sample, sample_rows
+from trueline.files._forecasts import Forecasts, Transformer, open_forecasts
+from trueline.files._passes import Sample, evaluate, fit, sample_rows
 from trueline.files._source import File
-from trueline.files._transform import Transformer
 from trueline.metrics import FileEvaluation, GroupEvaluation
 
 __all__ = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,15 @@ from trueline.distributions import Distribution
 from trueline.files._chunks import Progress
 from trueline.files._columns import Columns, Layout
 from trueline.files._folder import Folder, Paths
-from trueline.files._forecasts import Forecasts, open_forecasts
-from trueline.files._jobs import check_jobs, work_on
-from trueline.files._sink import open_sink, whole_folder
+from trueline.files._forecasts import (
+    Forecasts,
+    Transformer,
+    check_jobs,
+    open_forecasts,
+    work_on,
+)
+from trueline.files._sink import ColumnTypes, WiderTypeError, open_sink, whole_folder
 from trueline.files._source import SEPARATORS, File, Source, known_ending, no_rows
-from trueline.files._transform import Transformer
-from trueline.files._types import ColumnTypes, WiderTypeError
 from trueline.recalibration import Recalibrator
 
 
@@ -56,17 +60,11 @@ def apply(
     ----------
     recalibrator : Recalibrator
         A fitted recalibrator.
-    path : path or sequence of paths
-        See `trueline.files.fit`.
+    path, columns, separator, decimal, progress
+        See `trueline.files.fit`. Outcomes are not needed.
     out : path
         The file to write, or the folder if several files are read. It must neither contain what
         is read nor lie in it.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions. Outcomes are not needed.
-    separator : str, optional
-        The character between the columns of a text file that is read.
-    decimal : {".", ","}, optional
-        The decimal character of a text file that is read; by default a point.
     coverage : float or sequence of float, optional
         Probabilities of central intervals; 0.9 if there are neither quantiles nor moments.
     quantiles : float or sequence of float, optional
@@ -81,8 +79,6 @@ def apply(
     n_jobs : int, optional
         Number of threads that write the files of a folder; by default one per core, but at most
         two.
-    progress : callable, optional
-        Called with the number of rows done and their share of the total.
 
     Returns
     -------
@@ -127,13 +123,13 @@ def _all_files(source: Source) -> list[File]:
     return [*source.files, *(source.empty if isinstance(source, Folder) else ())]
 
 
+@dataclass(frozen=True)
 class _Writer:
     """Writes recalibrated files."""
 
-    def __init__(self, layout: Layout, transform: Transformer, added: AddedColumns) -> None:
-        self.layout = layout
-        self.transform = transform
-        self.added = added
+    layout: Layout
+    transform: Transformer
+    added: AddedColumns
 
     def write(
         self,
@@ -226,14 +222,8 @@ class AddedColumns:
 
     Parameters
     ----------
-    coverage, quantiles : float or sequence of float
-    moments : bool
-    prefix : str
+    coverage, quantiles, moments, prefix
         See `trueline.files.apply`.
-
-    Attributes
-    ----------
-    names : list of str
 
     Examples
     --------

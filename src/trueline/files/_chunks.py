@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueline._arrow import pyarrow, to_numpy
 from trueline._files import FileError
@@ -16,16 +17,80 @@ from trueline._messages import Option, Part
 from trueline._validation import FloatArray, all_finite
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout
-from trueline.files._decimals import COMMA, decimal_points, with_point
-from trueline.files._groups import Codes, GroupCodes
 from trueline.files._source import File
-from trueline.recalibration import ScoreRows
+from trueline.recalibration import Key, ScoreRows
 
 _FIX = "Fix or drop that row"
 # Texts that stand for a missing value.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
+# A column with more groups than this probably names rows.
+MOST_GROUPS = 10_000
+# A text that is a number with a decimal comma, and its parts.
+_COMMA = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
+_COMMA_PARTS = r"^(\s*[+-]?[0-9]*),([0-9]+([eE][+-]?[0-9]+)?\s*)$"
 
+Codes = NDArray[np.int32]
 Progress = Callable[[int, float], None]
+
+
+class GroupCodes:
+    """Gives each group an integer code, in the order in which they come.
+
+    Parameters
+    ----------
+    names : sequence, optional
+        Groups that are known already.
+    where : str, default "the column of groups"
+        What messages call the column.
+
+    Examples
+    --------
+    >>> from trueline.files import GroupCodes
+    >>> codes = GroupCodes(["north"])
+    >>> codes.add(["south", "north"]), codes.names
+    (array([1, 0], dtype=int32), ['north', 'south'])
+    """
+
+    def __init__(self, names: Sequence[Key] = (), where: str = "the column of groups") -> None:
+        self.where = where
+        self.names: list[Key] = list(names)
+        self._code = {name: i for i, name in enumerate(self.names)}
+        # A file may call a group "3" that another calls 3.
+        self._as_text = bool(names) and all(isinstance(name, str) for name in names)
+        self._as_number = bool(names) and not any(isinstance(name, str) for name in names)
+
+    def encode(self, column: Any) -> Codes:
+        """Return the code of each row's group, from an Arrow array of names."""
+        encoded = column.dictionary_encode()
+        return self.add(encoded.dictionary.to_pylist())[to_numpy(encoded.indices)]
+
+    def add(self, names: Sequence[Any]) -> Codes:
+        """Return the code of each group; an unknown group gets a new code."""
+        codes = [self._code_of(self.alike(name)) for name in names]
+        if len(self.names) > MOST_GROUPS:
+            raise FileError(
+                f"{self.where} holds more than {MOST_GROUPS:,} groups; expected fewer. Is it a "
+                f"name of each row rather than of a group?"
+            )
+        return np.asarray(codes, dtype=np.int32)
+
+    def _code_of(self, name: Key) -> int:
+        code = self._code.setdefault(name, len(self.names))
+        if code == len(self.names):
+            self.names.append(name)
+        return code
+
+    def alike(self, name: Any) -> Any:
+        """Return a name in the type of the known names."""
+        if self._as_text and not isinstance(name, str):
+            return str(int(name)) if float(name).is_integer() else str(name)
+        if self._as_number and isinstance(name, str):
+            try:
+                number = float(name)
+            except ValueError:
+                return name
+            return int(number) if number.is_integer() else number
+        return name
 
 
 @dataclass(frozen=True)
@@ -99,7 +164,7 @@ def checked_chunk(
     groups = None
     if layout.group is not None and codes is not None:
         groups = codes.encode(reader.groups(layout.group))
-    shown = decimal_points(table) if source.decimal == "," else table
+    shown = _decimal_points(table) if source.decimal == "," else table
     return Chunk(source, start, shown, layout, forecast, y, weight, groups), crossing
 
 
@@ -118,13 +183,13 @@ def _sort_crossing(columns: list[FloatArray]) -> int:
     return count
 
 
+@dataclass(frozen=True)
 class _Reader:
     """Reads the columns of one chunk; its errors name the row."""
 
-    def __init__(self, source: File, table: Any, start: int) -> None:
-        self.source = source
-        self.table = table
-        self.start = start
+    source: File
+    table: Any
+    start: int
 
     def numbers(self, name: str) -> FloatArray:
         """Return a column as finite numbers."""
@@ -172,7 +237,7 @@ class _Reader:
             points = pc.match_substring(column, ".")
             if pc.any(points).as_py():
                 self._raise_point(name, column, pc.index(points, value=True).as_py())
-            column = with_point(column)
+            column = _with_point(column)
         try:
             return column.cast(pa.float64())
         except pa.ArrowInvalid:
@@ -189,7 +254,7 @@ class _Reader:
         fix: Part = _FIX
         if self.start + row == 0:
             fix = f"{_FIX}, or name another column if all rows are like it"
-        if re.fullmatch(COMMA, text):
+        if re.fullmatch(_COMMA, text):
             # A format with types has numbers of its own, so the option would not help there.
             read = ("read the file with ", Option("decimal", ","), ", or ")
             fix = (
@@ -282,3 +347,17 @@ def _first_unreadable(column: Any) -> int:
 
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _with_point(column: Any) -> Any:
+    """Return a column of text with a point in every number that has a decimal comma."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(column, _COMMA_PARTS, r"\1.\2")
+
+
+def _decimal_points(table: Any) -> Any:
+    """Return a table with decimal points in all columns of text."""
+    text = pyarrow().types.is_string
+    columns = [_with_point(c) if text(c.type) else c for c in table.columns]
+    return pyarrow().table(columns, names=table.column_names)

@@ -32,12 +32,6 @@ Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 
 _CENTRES = ("mean", "prediction")
 _OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
-# The forecasts with each kind of score; see `Distribution.score_kind`.
-_SCORES = {
-    "standardised": "forecasts with a mean and a standard deviation",
-    "residual": "point forecasts",
-    "normal score": "quantiles, intervals or samples",
-}
 
 
 @dataclass(frozen=True)
@@ -84,14 +78,7 @@ class Layout:
         names = listed(self.forecast, most=3)
         if self.kind in ("quantiles", "samples") and len(self.forecast) > 3:
             names = f"{self.forecast[0]} to {self.forecast[-1]}, {len(self.forecast)} columns"
-        nouns = {
-            "normal": "normal forecasts",
-            "point": "point forecasts",
-            "quantiles": "quantile forecasts",
-            "intervals": "interval forecasts",
-            "samples": "sample forecasts",
-        }
-        return f"{nouns[self.kind]} ({names})"
+        return f"{self.kind.removesuffix('s')} forecasts ({names})"
 
     @property
     def score_kind(self) -> str:
@@ -211,13 +198,13 @@ class Columns:
         return _Search(self, tuple(names), file).layout(y)
 
 
+@dataclass(frozen=True)
 class _Search:
     """A search for columns: those that were asked for, among those of a file."""
 
-    def __init__(self, wanted: Columns, names: tuple[str, ...], file: object) -> None:
-        self.wanted = wanted
-        self.names = names
-        self.file = file
+    wanted: Columns
+    names: tuple[str, ...]
+    file: object
 
     def layout(self, need_y: bool) -> Layout:
         wanted = self.wanted
@@ -347,9 +334,7 @@ class _Search:
         return tuple(ordered), tuple(levels[name] for name in ordered)
 
     def _mean(self) -> str:
-        if self.wanted.mean is not None:
-            return self._require(self.wanted.mean, "mean")
-        return self._centre() or self._require("mean", "mean")
+        return self._require(self._centre() or "mean", "mean")
 
     def _centre(self) -> str | None:
         if self.wanted.mean is not None:
@@ -461,8 +446,3 @@ def _family(kind: str) -> str:
     if re.match(r"u?int\d|float|double|halffloat|decimal", kind):
         return "numbers"
     return "text" if kind in ("string", "large_string", "string_view") else kind
-
-
-def forecasts_with(score_kind: str) -> str:
-    """Return the forecasts that have scores of this kind, in words."""
-    return _SCORES.get(score_kind, "other forecasts")

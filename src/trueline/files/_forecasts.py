@@ -1,17 +1,44 @@
-"""Open files of forecasts: their rows, and the columns that are used."""
+"""Forecasts in open files: their rows, work on pieces of them in threads, and fitted maps.
+
+numpy and pyarrow release the interpreter lock while they work, so that two threads keep two cores
+busy without the memory and the start-up time of two processes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from copy import copy
+from functools import partial
+from threading import Event
+from typing import TypeVar
+
+import numpy as np
 
 from trueline._files import FileError
+from trueline._messages import Option, listed
 from trueline._warnings import warn
-from trueline.files._chunks import Chunk, Progress, checked_chunk
+from trueline.distributions import Distribution
+from trueline.files._chunks import Chunk, Codes, GroupCodes, Progress, checked_chunk
 from trueline.files._columns import Columns, Layout, find_in
 from trueline.files._folder import Paths, open_source
-from trueline.files._groups import GroupCodes
 from trueline.files._source import Source, no_rows
-from trueline.recalibration import ScoreAccumulator
+from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
+
+T = TypeVar("T")
+
+# The forecasts with each kind of score; see `Distribution.score_kind`.
+_SCORES = {
+    "standardised": "forecasts with a mean and a standard deviation",
+    "residual": "point forecasts",
+    "normal score": "quantiles, intervals or samples",
+}
+# More threads would mostly wait for each other.
+_MOST_THREADS = 2
+# Seconds between two reports of progress.
+_EVERY = 0.1
 
 
 class Forecasts:
@@ -145,16 +172,10 @@ def open_forecasts(
     ----------
     path : path or sequence of paths
         See `trueline.files.fit`. What is open already is returned as it is.
-    columns : Columns, optional
-        Names of columns that do not follow the conventions.
-    separator, decimal : str, optional
+    columns, separator, decimal : optional
         See `trueline.files.fit`.
     y : bool, default True
         Whether the outcomes are needed.
-
-    Returns
-    -------
-    Forecasts
 
     Examples
     --------
@@ -170,3 +191,205 @@ def open_forecasts(
         return path
     source = open_source(path, separator, decimal)
     return Forecasts(source, find_in(source, columns, y=y))
+
+
+class _StoppedError(Exception):
+    """Another piece failed, or the user interrupted."""
+
+
+def check_jobs(n_jobs: int | None) -> int:
+    """Return the number of threads; by default one per core, but at most two."""
+    if n_jobs is None:
+        # On Linux a process may be restricted to some cores.
+        allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+        return min(_MOST_THREADS, len(allowed(0)))
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs < 1:
+        raise ValueError(f"n_jobs is {n_jobs!r}; expected an integer of 1 or more, or None.")
+    return n_jobs
+
+
+def work_on(
+    pieces: Sequence[Forecasts],
+    work: Callable[[int, Progress], T],
+    n_jobs: int,
+    progress: Progress | None,
+) -> Iterator[T]:
+    """Work on the pieces in threads; yield the results in order.
+
+    Parameters
+    ----------
+    pieces : sequence of Forecasts
+    work : callable
+        Called with the number of a piece, and a function to report the progress in it.
+    n_jobs : int
+        Number of threads. With one job or one piece, the work is done in the caller's thread.
+    progress : callable, optional
+        Called in the caller's thread, with the number of rows done and their share of the total.
+    """
+    so_far = [(0, 0.0)] * len(pieces)
+    sizes = [piece.source.size() for piece in pieces]
+
+    def tell() -> None:
+        if progress is not None:
+            done = sum(share * size for (_, share), size in zip(so_far, sizes, strict=True))
+            whole = all(share == 1.0 for _, share in so_far)
+            progress(sum(rows for rows, _ in so_far), 1.0 if whole else done / max(sum(sizes), 1.0))
+
+    in_threads = n_jobs > 1 and len(pieces) > 1
+    stop = Event()
+
+    def note(i: int, rows: int, share: float) -> None:
+        so_far[i] = rows, share
+        if not in_threads:
+            tell()
+        elif stop.is_set():
+            raise _StoppedError
+
+    if not in_threads:
+        for i in range(len(pieces)):
+            yield work(i, partial(note, i))
+        return
+    with ThreadPoolExecutor(n_jobs) as threads:
+        futures: deque[Future[T]] = deque()
+        try:
+            for i in range(len(pieces)):
+                futures.append(threads.submit(work, i, partial(note, i)))
+                # At most one finished result per thread is held.
+                if len(futures) > n_jobs:
+                    yield _result(futures, tell)
+            while futures:
+                yield _result(futures, tell)
+            tell()
+        finally:
+            stop.set()
+            threads.shutdown(cancel_futures=True)
+
+
+def _result(futures: deque[Future[T]], tell: Callable[[], None]) -> T:
+    """Wait for the first result."""
+    first = futures.popleft()
+    while not first.done():
+        wait([first], timeout=_EVERY)
+        tell()
+    return first.result()
+
+
+class Transformer:
+    r"""A fitted map, checked against the columns of a file.
+
+    Parameters
+    ----------
+    recalibrator : Recalibrator
+        A fitted one.
+    forecasts : Forecasts
+        The rows to recalibrate.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import trueline as tl
+    >>> from trueline.files import Transformer, open_forecasts
+    >>> R = tl.Scaling().fit([-3.0, 5.0], tl.Normal([0.0, 0.0], 1.0))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "new.csv"
+    ...     _ = file.write_text("mean,std\n10,1\n20,2\n")
+    ...     forecasts = open_forecasts(file, y=False)
+    ...     transform = Transformer(R, forecasts)
+    ...     medians = [transform(chunk.dist).median() for chunk in forecasts.chunks()]
+    >>> medians
+    [array([11., 22.])]
+    """
+
+    def __init__(self, recalibrator: Recalibrator, forecasts: Forecasts) -> None:
+        if not isinstance(recalibrator, Recalibrator):
+            raise TypeError(
+                f"recalibrator is {recalibrator!r}; expected a fitted recalibrator. Read one that "
+                f"was saved with trueline.load."
+            )
+        recalibrator._check_fitted()
+        if not recalibrator.is_exportable:
+            raise FileError("the map depends on features and cannot be applied to a file.")
+        self._fitted = recalibrator
+        layout, kind = forecasts.layout, recalibrator.score_kind_
+        if kind != layout.score_kind:
+            raise FileError(
+                f"the map was fitted on {_SCORES.get(kind, 'other forecasts')}, but "
+                f"{forecasts.source.path} holds {layout.describe()}. Fit a map on forecasts of the "
+                f"same kind, or choose other columns with ",
+                Option("kind"),
+                ".",
+            )
+        self._groups: GroupCodes | None = None
+        self._met: set[Key] = set()
+        self._map: Recalibrator = recalibrator
+        if recalibrator.groups_ is not None:
+            if layout.group is None:
+                raise FileError(
+                    "the map is one per group, so it needs the group of each row. Name the column "
+                    "with ",
+                    Option("group"),
+                    ".",
+                )
+            self._groups = GroupCodes(recalibrator.groups_)
+            self._own_code: Codes = np.empty(0, dtype=np.int32)
+            codes = {name: code for code, name in enumerate(recalibrator.groups_)}
+            self._map = recalibrator.rename_groups(codes)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of maps of groups; 0 if there is one map for all rows."""
+        return len(self._fitted.groups_ or [])
+
+    def n_fit(self, group: Key | None = None) -> float:
+        """Return the number of rows that the map, or that of a group, was fitted on."""
+        if group is not None and self._groups is not None:
+            group = self._groups.alike(group)
+        return self._fitted.n_fit(group)
+
+    def __call__(
+        self, dist: Distribution, codes: Codes | None = None, groups: GroupCodes | None = None
+    ) -> Distribution:
+        """Return the recalibrated forecasts of some rows.
+
+        ``codes`` are their groups in ``groups``, which must be the same object in every call;
+        it may grow between calls.
+        """
+        if self._groups is None or codes is None or groups is None:
+            return self._map.transform(dist)
+        new = self._groups.add(groups.names[len(self._own_code) :])
+        self._own_code = np.concatenate([self._own_code, new])
+        own = self._own_code[codes]
+        self._met.update(self._groups.names[code] for code in np.flatnonzero(np.bincount(own)))
+        # This warns about unknown groups in every call; `finish` names them once.
+        return self._map.transform(dist, groups=own)
+
+    def meet(self, groups: Sequence[Key]) -> None:
+        """Take note of groups whose rows were recalibrated elsewhere."""
+        if self._groups is not None:
+            self._met.update(self._groups.names[code] for code in self._groups.add(groups))
+
+    def part(self) -> Transformer:
+        """Return the same map for a piece of the rows, so that threads can apply it."""
+        part = copy(self)
+        part._met = set()
+        if self._groups is not None:
+            part._groups = GroupCodes(self._groups.names)
+        return part
+
+    def finish(self, parts: Iterable[Transformer | None] = (), *, count: bool = True) -> None:
+        """Warn about groups that the map does not know, whether met here or in parts.
+
+        A partition does not ``count`` them, because the numbers differ between partitions.
+        """
+        if self._groups is None:
+            return
+        for part in parts:
+            if part is not None and part._groups is not None:
+                self.meet([name for name in part._groups.names if name in part._met])
+        unknown = self._groups.names[self.n_groups :]
+        if unknown:
+            how_many = f"{len(unknown):,} of {len(self._met):,}" if count else "some"
+            warn(
+                f"{how_many} groups were not there when the map was fitted and get the pooled map: "
+                f"{listed(map(repr, unknown), most=3)}."
+            )
