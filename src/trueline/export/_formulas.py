@@ -1,6 +1,6 @@
-"""The CDF of a law as a formula of plain arithmetic, for ONNX and SQL.
+"""The laws of a fitted map, and their CDF as a formula of plain arithmetic, for ONNX and SQL.
 
-Both have the four operations, exp, log and a choice between two values, but not always an error
+ONNX and SQL have the four operations, exp, log and a choice between two values, but not always an error
 function.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -16,7 +17,16 @@ from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
 from trueline._validation import FloatArray
-from trueline.laws import BetaLaw, NormalLaw, PiecewiseLaw, ScoreLaw, SplineLaw
+from trueline.distributions import RecalibratedLocationScale
+from trueline.laws import (
+    BetaLaw,
+    ExponentialTail,
+    NormalLaw,
+    PiecewiseLaw,
+    ScoreLaw,
+    SplineLaw,
+)
+from trueline.recalibration import Key, Recalibrator
 
 Operation = Literal["add", "sub", "mul", "div", "into", "less", "where", "neg", "abs", "exp", "log"]
 
@@ -24,6 +34,90 @@ Operation = Literal["add", "sub", "mul", "div", "into", "less", "where", "neg", 
 # polynomial gives both tails of the normal law with all their digits (Shepherd and Laframboise,
 # 1981). A polynomial of degree 20 is within 4e-15 of it, one of 12 within 6e-9.
 _K = 3.75
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """The laws of a fitted map.
+
+    Attributes
+    ----------
+    kind : str
+        "standardised" if the forecasts have a scale, otherwise "residual".
+    laws : list of ScoreLaw
+        One law per group and, last, the pooled law.
+    groups : list or None
+        Names of the groups.
+    """
+
+    kind: str
+    laws: list[ScoreLaw]
+    groups: list[Key] | None
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the forecasts have a scale."""
+        return self.kind == "standardised"
+
+    def quantiles(self, levels: FloatArray) -> FloatArray:
+        """Return quantiles of the score, (laws, levels), with the warnings of a forecast."""
+        zero, one = np.zeros(1), np.ones(1)
+        rows = [
+            RecalibratedLocationScale(zero, one, law, self.kind).ppf(levels)[0] for law in self.laws
+        ]
+        return np.stack(rows)
+
+    def thinned(self, max_knots: int) -> tuple[list[ScoreLaw], float]:
+        """Return laws of at most this number of knots, and the largest change of a CDF."""
+        laws, errors = zip(*(_thinned(law, max_knots) for law in self.laws), strict=True)
+        return list(laws), max(errors)
+
+
+def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
+    """Return the laws of a map; raise if it cannot be exported."""
+    if not isinstance(recalibrator, Recalibrator):
+        raise TypeError(
+            f"recalibrator is a {type(recalibrator).__name__}; expected a fitted recalibrator "
+            f"such as Isotonic."
+        )
+    recalibrator._check_fitted()
+    name = type(recalibrator).__name__
+    if not recalibrator.is_exportable:
+        raise TypeError(
+            f"{caller} cannot take {name}; expected Isotonic, Smooth, BetaCalibration, Scaling, "
+            f"Auto, Grouped or Online, whose maps need no more than the score. Fit one of these "
+            f"instead."
+        )
+    kind = recalibrator.score_kind_
+    if kind not in ("standardised", "residual"):
+        raise ValueError(
+            f"this {name} was fitted on '{kind}' scores, which need a whole forecast per row; "
+            f"{caller} takes maps of location-scale forecasts and of Point. Fit it on "
+            f"Normal(mean, std)."
+        )
+    found = Deployed(kind, list(recalibrator.laws().values()), recalibrator.groups_)
+    for law in found.laws:
+        tails = law.tails if isinstance(law, PiecewiseLaw) else ()
+        if type(law) not in _FORMULAS or not all(
+            isinstance(tail, ExponentialTail) for tail in tails
+        ):
+            raise TypeError(f"{caller} has no formula for the {type(law).__name__} of {name}.")
+    return found
+
+
+def _thinned(law: ScoreLaw, max_knots: int) -> tuple[ScoreLaw, float]:
+    """Keep knots that are evenly spaced in rank, and both tails; R does not change at them."""
+    if not isinstance(law, PiecewiseLaw) or law.knots.size <= max_knots:
+        return law, 0.0
+    wanted = np.linspace(law.right[0], law.right[-1], max_knots)
+    keep = np.unique(np.minimum(np.searchsorted(law.right, wanted), law.knots.size - 1))
+    right = law.right[keep]
+    left = right if law.left is law.right else law.left[keep]
+    coarse = PiecewiseLaw(law.knots[keep], left, right, law.tails)
+    # Both are linear between the knots of the finer law, so they differ most at one of these.
+    off = np.abs(coarse.cdf(law.knots) - law.right).max()
+    off_left = np.abs(coarse.cdf_left(law.knots) - law.left).max()
+    return coarse, float(max(off, off_left))
 
 
 class Term(ABC):
@@ -117,11 +211,6 @@ class Language(ABC, Generic[T]):
         """Compute a value once and call `then` with it."""
 
 
-def has_formula(law: ScoreLaw) -> bool:
-    """Return whether `cdf` has a formula for this kind of law."""
-    return type(law) in _FORMULAS
-
-
 def cdf(language: Language[T], laws: Sequence[ScoreLaw], z: T) -> T:
     """Return R(z) for laws of one kind."""
     formula: Callable[[Language[T], Any, T], T] = _FORMULAS[type(laws[0])]
@@ -180,8 +269,9 @@ def _beta(p: Language[T], laws: Sequence[BetaLaw], z: T) -> T:
 
     def given(t: T) -> T:
         x: T = t.call("abs") * math.sqrt(0.5)
-        # log Phi(-abs(t))
-        small = _log_mills(p, x) - x * x
+        # log Phi(-abs(t)) as a difference of logs: at infinity the quotient is 0, for which some
+        # languages have no log.
+        small = _scaled_erfcx(p, x).log() - (2.0 + 4.0 * x).log() - x * x
         return p.bind(small, lambda log_tail: logistic(t, log_tail))
 
     def logistic(t: T, small: T) -> T:
@@ -210,23 +300,14 @@ def _phi(p: Language[T], t: T) -> T:
 
     def given(t: T) -> T:
         x: T = t.call("abs") * math.sqrt(0.5)
-        tail = _mills(p, x) * (-(x * x)).exp()
+        tail = _scaled_erfcx(p, x) / (2.0 + 4.0 * x) * (-(x * x)).exp()
         return (t < 0.0).where(tail, 1.0 - tail)
 
     return p.bind(t, given)
 
 
-def _mills(p: Language[T], x: T) -> T:
-    """Return exp(x^2) erfc(x) / 2 for x >= 0."""
-    return _scaled_erfcx(p, x) / (2.0 + 4.0 * x)
-
-
-def _log_mills(p: Language[T], x: T) -> T:
-    # A difference of logs: at infinity the quotient is 0, for which some languages have no log.
-    return _scaled_erfcx(p, x).log() - (2.0 + 4.0 * x).log()
-
-
 def _scaled_erfcx(p: Language[T], x: T) -> T:
+    """Return (1 + 2 x) exp(x^2) erfc(x) for x >= 0."""
     # 1 - 2 K / (x + K) rather than (x - K) / (x + K), which is NaN at infinity.
     return p.polynomial(normal_tail(p.degree), 1.0 - 2.0 * _K / (x + _K))
 

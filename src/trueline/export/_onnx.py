@@ -17,8 +17,14 @@ from trueline._files import whole_file
 from trueline._messages import library
 from trueline._validation import FloatArray, check_max_knots, levels as checked_levels
 from trueline._warnings import each_warning_once
-from trueline.export._deployed import Deployed, deployed
-from trueline.export._formulas import Language, Operation, Term, cdf as cdf_formula
+from trueline.export._formulas import (
+    Deployed,
+    Language,
+    Operation,
+    Term,
+    cdf as cdf_formula,
+    deployed,
+)
 from trueline.laws import ScoreLaw
 from trueline.recalibration import Recalibrator
 
@@ -29,19 +35,6 @@ if TYPE_CHECKING:
 _OPSET = 17
 _IR_VERSION = 8
 _PREFIX = "trueline/"
-_OPERATORS: dict[Operation, str] = {
-    "add": "Add",
-    "sub": "Sub",
-    "mul": "Mul",
-    "div": "Div",
-    "into": "Div",
-    "less": "Less",
-    "where": "Where",
-    "neg": "Neg",
-    "abs": "Abs",
-    "exp": "Exp",
-    "log": "Log",
-}
 
 
 def to_onnx(
@@ -155,8 +148,8 @@ class _Node(Term):
         terms: list[_Node] = [self]
         terms += [graph.number(o) if isinstance(o, int | float) else o for o in others]
         if operation == "into":
-            terms.reverse()
-        return type(self)(graph, graph.node(_OPERATORS[operation], *terms).name)
+            return type(self)(graph, graph.node("Div", *reversed(terms)).name)
+        return type(self)(graph, graph.node(operation.capitalize(), *terms).name)
 
 
 class _Graph:

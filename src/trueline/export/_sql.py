@@ -10,8 +10,7 @@ import numpy as np
 
 from trueline._validation import FloatArray, check_max_knots, level as checked_level
 from trueline._warnings import each_warning_once
-from trueline.export._deployed import Deployed, deployed
-from trueline.export._formulas import Language, Operation, Term, cdf
+from trueline.export._formulas import Deployed, Language, Operation, Term, cdf, deployed
 from trueline.recalibration import Key, Recalibrator
 
 Name = str | tuple[str, ...]
@@ -55,8 +54,7 @@ def to_sql(
     Parameters
     ----------
     recalibrator : Recalibrator
-        Isotonic, Smooth, BetaCalibration, Scaling or Auto, Grouped of these, or Online, fitted
-        on location-scale forecasts (Normal, StudentT, Laplace, Logistic) or on Point.
+        A fitted map; see `to_onnx` for the kinds.
     level : float, optional
         Level of a quantile, in (0, 1).
     y : str, tuple of str or float, optional
