@@ -34,26 +34,9 @@ app = typer.Typer(
 )
 
 
-class Method(StrEnum):
-    """Names of recalibrators."""
-
-    isotonic = "isotonic"
-    smooth = "smooth"
-    beta = "beta"
-    scaling = "scaling"
-    auto = "auto"
-    grouped = "grouped"
-
-
-class Kind(StrEnum):
-    """Kinds of forecast that columns can hold."""
-
-    normal = "normal"
-    point = "point"
-    quantiles = "quantiles"
-    intervals = "intervals"
-    samples = "samples"
-
+# Names of recalibrators, and kinds of forecast that columns can hold.
+Method = StrEnum("Method", ["isotonic", "smooth", "beta", "scaling", "auto", "grouped"])
+Kind = StrEnum("Kind", ["normal", "point", "quantiles", "intervals", "samples"])
 
 # Arguments and options that commands share.
 File = Annotated[Path, typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes.")]

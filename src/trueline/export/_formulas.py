@@ -1,7 +1,7 @@
 """The laws of a fitted map, and their CDF as a formula of plain arithmetic, for ONNX and SQL.
 
-ONNX and SQL have the four operations, exp, log and a choice between two values, but not always an error
-function.
+Both languages have the four operations, exp, log and a choice between two values, but not always
+an error function.
 """
 
 from __future__ import annotations
@@ -98,9 +98,8 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
     found = Deployed(kind, list(recalibrator.laws().values()), recalibrator.groups_)
     for law in found.laws:
         tails = law.tails if isinstance(law, PiecewiseLaw) else ()
-        if type(law) not in _FORMULAS or not all(
-            isinstance(tail, ExponentialTail) for tail in tails
-        ):
+        known = all(isinstance(tail, ExponentialTail) for tail in tails)
+        if type(law) not in _FORMULAS or not known:
             raise TypeError(f"{caller} has no formula for the {type(law).__name__} of {name}.")
     return found
 
