@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 import trueline as tl
-from trueline.interop._transformed import (
+from trueline.interop._external import (
     AFFINE,
     EXP,
     POWER,

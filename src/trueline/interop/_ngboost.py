@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from trueline.distributions import Distribution, Normal
+from trueline.interop._external import SIGMOID, transformed
 from trueline.interop._reading import belongs_to
 from trueline.interop._refusals import class_name, refuse, refuse_multivariate
 from trueline.interop._scipy.incoming import from_scipy
-from trueline.interop._transformed import SIGMOID, transformed
 
 
 def from_ngboost(obj: Any, _kind: str | None = None) -> Distribution:

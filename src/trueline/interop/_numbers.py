@@ -76,9 +76,8 @@ def from_tuple(obj: tuple[Any, ...], kind: str | None) -> Distribution:
     loc, scale = (as_float(plain(x), name) for x, name in zip(obj, names, strict=True))
     if scale.ndim == 2 and scale.shape[1] > 1:
         _refuse_second(loc, scale)
-    return normal(
-        row_numbers(loc, names[0]), row_numbers(scale, names[1]), names[1], variance=variance
-    )
+    mean, spread = row_numbers(loc, names[0]), row_numbers(scale, names[1])
+    return normal(mean, spread, names[1], variance=variance)
 
 
 def _refuse_second(first: FloatArray, second: FloatArray) -> None:
@@ -130,12 +129,8 @@ def from_array(obj: Any, kind: str | None) -> Distribution:
             f"{'variance' if kind == 'mean_var' else 'standard deviation'} in each row, or a "
             f"tuple of both.{hint}"
         )
-    return normal(
-        vector(a[:, 0], "obj[:, 0]"),
-        vector(a[:, 1], "obj[:, 1]"),
-        "obj[:, 1]",
-        variance=kind == "mean_var",
-    )
+    mean, spread = (vector(a[:, j], f"obj[:, {j}]") for j in range(2))
+    return normal(mean, spread, "obj[:, 1]", variance=kind == "mean_var")
 
 
 def _is_distribution(item: Any) -> bool:

@@ -40,10 +40,8 @@ def trained_levels(model: Any) -> tuple[float, ...] | None:
     >>> trained_levels(QuantileRegressor(quantile=0.9)), trained_levels(LinearRegression())
     ((0.9,), None)
     """
-    for package, levels_of in _LEVELS_OF.items():
-        if belongs_to(model, package):
-            return levels_of(model)
-    return None
+    found = (read for package, read in _LEVELS_OF.items() if belongs_to(model, package))
+    return next((read(model) for read in found), None)
 
 
 def level_parameter(estimator: Any) -> str | None:
@@ -168,9 +166,6 @@ _LEVELS_OF: dict[str, Callable[[Any], tuple[float, ...]]] = {
     "lightgbm": _lightgbm_levels,
     "catboost": _catboost_levels,
 }
-
-
-# ---- any level -----------------------------------------------------------------------
 
 
 def read_quantile_forest(model: Any, X: Any) -> Distribution | None:

@@ -70,12 +70,9 @@ def percents_after(names: Iterable[str], prefix: str) -> dict[str, float]:
 
 def interval_levels(names: Sequence[str]) -> dict[str, float]:
     """Return the columns of interval ends, with their quantile levels."""
-    levels = {}
-    for name, coverage in levels_after(names, "lower_").items():
-        levels[name] = 0.5 * (1.0 - coverage)
-    for name, coverage in levels_after(names, "upper_").items():
-        levels[name] = 1.0 - 0.5 * (1.0 - coverage)
-    return levels
+    lower, upper = levels_after(names, "lower_"), levels_after(names, "upper_")
+    ends = {name: 0.5 * (1.0 - coverage) for name, coverage in lower.items()}
+    return ends | {name: 1.0 - 0.5 * (1.0 - coverage) for name, coverage in upper.items()}
 
 
 def numbered_after(names: Iterable[str], prefix: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trueline._validation import FloatArray, Rows, as_float
 from trueline.distributions import Distribution, Laplace, Logistic, Mixture, Normal, StudentT
-from trueline.interop._external import External, as_rows
+from trueline.interop._external import External, affine, as_rows
 from trueline.interop._refusals import (
     checked,
     class_name,
@@ -20,7 +20,6 @@ from trueline.interop._refusals import (
     refuse_steps,
     rows_of,
 )
-from trueline.interop._transformed import affine
 
 _Parameters = dict[str, FloatArray]
 
@@ -139,7 +138,7 @@ class _Rebuild:
         self._inner: _Rebuild | None = None
         self._own: list[str] = []
         self._functions: dict[str, Any] = {}
-        if type(obj).__name__ not in _FUNCTIONS_OF_A_DISTRIBUTION:
+        if "TransformedDistribution" not in {cls.__name__ for cls in type(obj).__mro__}:
             return
         inner = obj._dist
         self._inner = _Rebuild(inner)
@@ -154,18 +153,6 @@ class _Rebuild:
             return self._type(**parameters)
         own = {key: parameters.pop(key) for key in self._own}
         return self._type(self._inner(**parameters), **own, **self._functions)
-
-
-_FUNCTIONS_OF_A_DISTRIBUTION = (
-    "FoldedDistribution",
-    "MonotonicTransformedDistribution",
-    "OrderStatisticDistribution",
-    "ShiftedScaledDistribution",
-    "TruncatedDistribution",
-)
-
-
-# ---- the forecast --------------------------------------------------------------------
 
 
 class ScipyForecast(External):

@@ -33,7 +33,8 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
     def __init__(self, forecast: Distribution, index: Any = None, columns: Any = None) -> None:
         self.forecast = forecast
         super().__init__(index=index, columns=columns)
-        self.set_tags(**{"distr:measuretype": _measure_type(forecast)})
+        kind = "mixed" if forecast._has_atoms() else "continuous"
+        self.set_tags(**{"distr:measuretype": "discrete" if forecast._discrete else kind})
 
     def _init_shape_bc(self, index: Any = None, columns: Any = None) -> None:
         n = len(self.forecast)
@@ -175,10 +176,3 @@ def labels(given: Any, n: int, name: str) -> pd.Index:
             f"{name} holds {len(index)} labels but {what}; expected {n}, one for each."
         )
     return index
-
-
-def _measure_type(forecast: Distribution) -> str:
-    """Return what skpro calls a forecast: continuous, discrete or mixed."""
-    if forecast._discrete:
-        return "discrete"
-    return "mixed" if forecast._has_atoms() else "continuous"

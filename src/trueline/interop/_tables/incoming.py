@@ -164,7 +164,7 @@ def _from_table(table: Table, kind: str | None) -> Distribution:
     if kind == "samples":
         return _draws(table)
     if kind == "point":
-        return Point(table[_only(table, kind)])
+        return _points(table)
     found = _found(table, kind)
     if kind is not None:
         wanted = {name: read for name, read in found.items() if name in _NAMED_KINDS[kind]}
@@ -271,9 +271,8 @@ def _quantiles(table: Table, levels: Mapping[Any, float]) -> Distribution:
 
 def _intervals(table: Table, ends: dict[str, float]) -> Distribution:
     for name in ends:
-        other = name.replace(
-            *(("lower_", "upper_") if name.startswith("lower_") else ("upper_", "lower_"))
-        )
+        side, _, coverage = name.partition("_")
+        other = f"{'upper' if side == 'lower' else 'lower'}_{coverage}"
         if other not in ends:
             raise TypeError(
                 f"obj has a column {name} but no {other}; expected both ends of an interval."
@@ -300,15 +299,13 @@ def _draws(table: Table) -> Distribution:
     return Samples(table.stack(draws))
 
 
-def _only(table: Table, kind: str) -> Hashable:
-    centres = table.called(CENTRES)
-    if len(table.names) == 1:
-        return table.names[0]
-    if len(centres) == 1:
-        return centres[0]
+def _points(table: Table) -> Distribution:
+    names = table.names if len(table.names) == 1 else table.called(CENTRES)
+    if len(names) == 1:
+        return Point(table[names[0]])
     raise TypeError(
         f"obj is a {table.what} with columns {shown(table.names)}; expected one column for "
-        f"kind={kind!r}, or one named mean. Choose: obj['...']."
+        f"kind='point', or one named mean. Choose: obj['...']."
     )
 
 
@@ -376,16 +373,12 @@ def _refuse_other(
 
 
 def _refuse_names(table: Table) -> NoReturn:
-    hint = ""
-    if looks_like_percents(table.names):
-        hint = (
-            ' They look like quantiles in percent: if so, say kind="quantiles", or write 5% as '
-            "0.05."
-        )
+    percents = looks_like_percents(table.names)
+    hint = ' They look like quantiles in percent: if so, say kind="quantiles", or write 5% as 0.05.'
     names = f"columns {shown(table.names)}" if table.names else "no columns"
     raise TypeError(
         f"obj is a {table.what} with {names}; expected levels as names, such as 0.1, q0.1 or 10%, "
         f"or mean and std (or var), or sample_0, sample_1, ..., because a table may hold draws or "
         f'quantiles. Say kind="samples" for draws, or pass {{"levels": levels, "values": '
-        f"values}}.{hint}"
+        f"values}}.{hint if percents else ''}"
     )

@@ -11,20 +11,21 @@ from scipy.special import ndtri, softmax
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, Laplace, Mixture, Normal, StudentT
-from trueline.interop._external import External, as_rows
-from trueline.interop._numbers import plain
-from trueline.interop._refusals import checked, refuse, refuse_multivariate, refuse_steps, rows_of
-from trueline.interop._scipy.incoming import from_family
-from trueline.interop._transformed import (
+from trueline.interop._external import (
     EXP,
     POWER,
     SIGMOID,
     SOFTPLUS,
     TANH,
+    External,
     Map,
     affine,
+    as_rows,
     transformed,
 )
+from trueline.interop._numbers import plain
+from trueline.interop._refusals import checked, refuse, refuse_multivariate, refuse_steps, rows_of
+from trueline.interop._scipy.incoming import from_family
 from trueline.laws import normal_score, solve_increasing
 
 _Parameters = dict[str, FloatArray]
@@ -231,9 +232,6 @@ _FAMILIES: dict[str, Callable[[_Parameters], Distribution]] = {
     "Uniform": _scipy("uniform", loc="low", scale=lambda p: p["high"] - p["low"]),
     "Weibull": _scipy("weibull_min", c="concentration", scale="scale"),
 }
-
-
-# ---- the forecast --------------------------------------------------------------------
 
 
 class TorchForecast(External):

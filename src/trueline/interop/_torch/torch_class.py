@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,11 +96,8 @@ class TorchDistribution(TorchBase):
 
     def cdf(self, value: Any) -> Any:
         """Probability of a value at or below this one."""
-        return self._ask(
-            value,
-            lambda x: values_at(self._rows, "cdf", x),
-            lambda x: values_at(self._rows, "pdf", x),
-        )
+        cdf, pdf = (partial(values_at, self._rows, name) for name in ("cdf", "pdf"))
+        return self._ask(value, cdf, pdf)
 
     def icdf(self, value: Any) -> Any:
         """Quantile at this level; ends of the support at 0 and 1, NaN outside."""

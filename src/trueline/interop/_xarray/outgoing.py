@@ -64,22 +64,19 @@ def to_xarray(
     labels = dict(coords) if isinstance(coords, Mapping) else {dim: coords}
     if labels.get(dim) is None:
         labels[dim] = range(n)
-    if _length(labels[dim], dim) != n:
+    try:
+        length = len(labels[dim])
+    except TypeError:
+        raise TypeError(
+            f"coords is of type {type(labels[dim]).__name__}; expected the labels of {dim!r}, one "
+            f"per row, or a mapping with them."
+        ) from None
+    if length != n:
         raise ValueError(
-            f"coords has {_length(labels[dim], dim)} labels for {dim!r} but the forecast has {n} "
-            f"rows; expected one per row."
+            f"coords has {length} labels for {dim!r} but the forecast has {n} rows; expected one "
+            f"per row."
         )
     xarray = library("xarray", "to_xarray")
     drawn = forecast.sample(size, random_state).T[None]
     numbers = {"chain": range(drawn.shape[0]), "draw": range(drawn.shape[1])}
     return xarray.DataArray(drawn, dims=(*_DIMS, dim), coords=numbers | labels, name=name)
-
-
-def _length(labels: Any, dim: str) -> int:
-    try:
-        return len(labels)
-    except TypeError:
-        raise TypeError(
-            f"coords is of type {type(labels).__name__}; expected the labels of {dim!r}, one "
-            f"per row, or a mapping with them."
-        ) from None
