@@ -154,10 +154,6 @@ class Recalibrator(ABC):
             A weight of k counts as k rows; of 0, as none.
         groups : (n,) array-like, optional
             Strings or numbers that name the group of each row, for maps that need groups.
-
-        Returns
-        -------
-        self
         """
 
     def fit_scores(
@@ -183,10 +179,6 @@ class Recalibrator(ABC):
         kind : {"standardised", "residual", "normal score"}
             The ``score_kind`` of the forecasts, which decides what the map can transform.
 
-        Returns
-        -------
-        self
-
         Examples
         --------
         >>> import trueline as tl
@@ -207,17 +199,13 @@ class Recalibrator(ABC):
 
         The map is that of a fit on all rows so far, in any order, while there are at most 2^20
         distinct scores, per group if there are groups. Beyond, scores are rounded by a share of
-        at most 2^-17 of themselves, so that the memory does not grow with the rows.
+        at most 2^-17 of themselves, so that the memory does not grow with the rows. If something
+        is wrong with the rows, the map is unchanged.
 
         Parameters
         ----------
         y, dist, sample_weight, groups
             As for ``fit``; the forecasts must be of the same kind in every call.
-
-        Returns
-        -------
-        self
-            It is unchanged if something is wrong with the rows.
 
         Examples
         --------
@@ -240,10 +228,6 @@ class Recalibrator(ABC):
             Forecasts of the kind that the map was fitted on.
         groups : (n,) array-like, optional
             The group of each row, for maps that need groups.
-
-        Returns
-        -------
-        Distribution
 
         Warns
         -----
@@ -346,10 +330,7 @@ class Recalibrator(ABC):
     def to_bytes(self, path: str | os.PathLike[str] | None = None) -> bytes:
         """Return the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
 
-        Parameters
-        ----------
-        path : path, optional
-            File to write as well. It appears whole or not at all.
+        The parameter `path` is that of ``to_json``.
 
         Examples
         --------
@@ -384,14 +365,12 @@ class Recalibrator(ABC):
             return value.item() if isinstance(value, np.generic) else value
 
         params = self.get_params(deep=False)
-        return {
-            "class": type(self).__name__,
-            "params": {name: plain(value) for name, value in params.items()},
-        }
+        plain_params = {name: plain(value) for name, value in params.items()}
+        return {"class": type(self).__name__, "params": plain_params}
 
     @classmethod
     def _param_names(cls) -> list[str]:
-        return [p for p in inspect.signature(cls).parameters if p != "self"]
+        return list(inspect.signature(cls).parameters)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, and with ``deep`` those of parameters that have their own.
@@ -455,11 +434,14 @@ class Recalibrator(ABC):
         other._check_fitted()
 
     def __repr__(self) -> str:
-        """Return the constructor call, with the parameters that are not at their defaults."""
-        defaults = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={getattr(self, name)!r}"
-            for name in self._param_names()
-            if repr(getattr(self, name)) != repr(defaults[name].default)
-        ]
-        return f"{type(self).__name__}({', '.join(shown)})"
+        return constructor_call(self)
+
+
+def constructor_call(made: object) -> str:
+    """Return the constructor call, with the parameters that are not at their defaults."""
+    shown = [
+        f"{name}={getattr(made, name)!r}"
+        for name, parameter in inspect.signature(type(made)).parameters.items()
+        if repr(getattr(made, name)) != repr(parameter.default)
+    ]
+    return f"{type(made).__name__}({', '.join(shown)})"

@@ -57,16 +57,6 @@ class State:
         The ``score_kind`` of the forecasts that the scores come from.
     limit : int, optional
         Number of distinct values up to which the scores are exact, by default 2^20.
-
-    Examples
-    --------
-    >>> from trueline.recalibration import ScoreRows
-    >>> from trueline.recalibration._accumulator import State
-    >>> state = State("residual")
-    >>> state.add(ScoreRows.of_scores([2.0, 1.0], kind="residual"))
-    >>> state.add(ScoreRows.of_scores([2.0], kind="residual"))
-    >>> state.scores().values, state.scores().total
-    (array([1., 2.]), 3.0)
     """
 
     def __init__(self, kind: str, limit: int | None = None) -> None:
@@ -241,13 +231,7 @@ class ScoreAccumulator:
     ) -> None:
         """Add rows; if something is wrong with them, nothing changes.
 
-        Parameters
-        ----------
-        rows : ScoreRows
-        codes : (n,) array of int, optional
-            The group of each row, as its place in `names`.
-        names : sequence
-            Names of the groups.
+        If there are groups, `codes` holds the place of each row's group in `names`.
         """
         if codes is not None and rows.weights is not None:
             codes = codes[rows.weights > 0]

@@ -48,10 +48,7 @@ class Auto(CommonMap):
     """
 
     def __init__(
-        self,
-        candidates: Sequence[CommonMap] | None = None,
-        cv: int = 5,
-        random_state: int = 0,
+        self, candidates: Sequence[CommonMap] | None = None, cv: int = 5, random_state: int = 0
     ) -> None:
         self.candidates = candidates
         self.cv = cv
@@ -120,12 +117,5 @@ class Auto(CommonMap):
         return total / float(w.sum())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, without those of the candidates.
-
-        Examples
-        --------
-        >>> import trueline as tl
-        >>> tl.Auto(cv=3).get_params()
-        {'candidates': None, 'cv': 3, 'random_state': 0}
-        """
+        """Return the parameters, without those of the candidates."""
         return super().get_params(deep=False)

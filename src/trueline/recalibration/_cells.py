@@ -152,13 +152,6 @@ def round_scores(s: FloatArray) -> FloatArray:
     """Round to 16 bits of mantissa, to the nearest, by a share of at most 2^-17.
 
     Order, zero and signs are preserved. Numbers that would round to infinity are not rounded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from trueline.recalibration._cells import round_scores
-    >>> round_scores(np.array([0.1, 1.0, -1.0000001]))
-    array([ 0.10000038,  1.        , -1.        ])
     """
     bits = s.view(np.int64)
     # The bits rise with the magnitude, so a carry into the exponent is correct.

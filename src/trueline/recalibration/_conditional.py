@@ -14,15 +14,13 @@ from trueline._validation import CalibrationWarning, FloatArray, RandomState, ge
 from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
-from trueline.recalibration._quantile_forest import (
-    QuantileForest,
-    as_features,
-    cross_fitted_quantiles,
-)
+from trueline.recalibration._quantile_forest import QuantileForest, as_features
 from trueline.recalibration._scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time.
 _BLOCK = 1 << 16
+# Number of folds of a learner without out-of-bag quantiles.
+_FOLDS = 5
 # With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
 
@@ -130,10 +128,6 @@ class Conditional(Recalibrator):
             A group can be a column of X.
         X : (n, d) array-like
             Features, numbers; NaN is allowed where the learner allows it.
-
-        Returns
-        -------
-        self
         """
         self._check_params()
         _refuse_groups(groups)
@@ -173,23 +167,21 @@ class Conditional(Recalibrator):
         """Fit the learner; return it and a function that gives out-of-sample quantiles of rows."""
         rng = generator(self.random_state)
         if self.learner is None or isinstance(self.learner, QuantileForest):
-            forest = (
-                QuantileForest(random_state=rng)
-                if self.learner is None
-                else copy.deepcopy(self.learner)
-            )
+            forest = copy.deepcopy(self.learner) or QuantileForest(random_state=rng)
             forest.fit(features, s, w)
             return forest, lambda rows: forest.out_of_bag_quantiles(self.levels_, rows)
 
-        def held_out(train: Any, test: Any) -> FloatArray:
+        def fitted(X: FloatArray, s: FloatArray) -> Any:
             learner = copy.deepcopy(self.learner)
-            learner.fit(features[train], s[train])  # type: ignore[union-attr]
-            return self._quantiles(learner, features[test])
+            learner.fit(X, s)  # type: ignore[union-attr]
+            return learner
 
-        out_of_sample = cross_fitted_quantiles(held_out, len(s), len(self.levels_), rng)
-        learner = copy.deepcopy(self.learner)
-        learner.fit(features, s)
-        return learner, lambda rows: out_of_sample[rows]
+        fold = rng.permutation(len(s)) % _FOLDS
+        out_of_sample = np.empty((len(s), len(self.levels_)))
+        for k in range(_FOLDS):
+            held, rest = fold == k, fold != k
+            out_of_sample[held] = self._quantiles(fitted(features[rest], s[rest]), features[held])
+        return fitted(features, s), lambda rows: out_of_sample[rows]
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
         """Return the quantiles that a learner predicts, checked and sorted."""
@@ -212,10 +204,7 @@ class Conditional(Recalibrator):
         return Quantiles(self.levels_, values)
 
     def transform(
-        self,
-        dist: Distribution,
-        groups: ArrayLike | None = None,
-        X: ArrayLike | None = None,
+        self, dist: Distribution, groups: ArrayLike | None = None, X: ArrayLike | None = None
     ) -> Distribution:
         """Return the recalibrated forecasts.
 
@@ -227,10 +216,6 @@ class Conditional(Recalibrator):
             A group can be a column of X.
         X : (n, d) array-like
             Their features, with the columns of ``fit``.
-
-        Returns
-        -------
-        Distribution
         """
         self._check_fitted()
         _refuse_groups(groups)
@@ -246,19 +231,7 @@ class Conditional(Recalibrator):
         return self.outer_.transform(self._conditional(dist, scores))
 
     def merge(self, other: Self) -> Self:
-        """Raise, because learners do not merge; fit on the rows of both.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import trueline as tl
-        >>> y, F, X = np.arange(30.0), tl.Point(np.zeros(30)), np.ones((30, 1))
-        >>> R = tl.Conditional().fit(y, F, X=X)
-        >>> R.merge(R)
-        Traceback (most recent call last):
-            ...
-        TypeError: a fitted Conditional does not merge, because it holds a learner. ...
-        """
+        """Raise, because learners do not merge; fit on the rows of both."""
         self._check_fitted()
         other._check_fitted()
         _refuse("merge", "Fit one on the rows of both, or use Grouped, whose maps merge.")
@@ -270,7 +243,6 @@ class Conditional(Recalibrator):
 
     @property
     def score_kind_(self) -> str:
-        """The ``score_kind`` of the forecasts that the map was fitted on."""
         self._check_fitted()
         return self._kind
 

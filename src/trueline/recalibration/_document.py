@@ -171,12 +171,7 @@ def scores_from_json(data: Any) -> Scores:
         expect(rounded is True, "rounded is not true")
         expect(bool((round_scores(values) == values).all()), "its values are not rounded")
     if fields == {"kind", "values", "weights"}:
-        if data["weights"] is None:
-            return Exact(kind, values, None, rounded=rounded)
-        w = numbers(data["weights"], "weights", len(values))
-        expect(bool((w > 0).all()), "a weight is not above 0")
-        with np.errstate(over="ignore"):
-            expect(bool(np.isfinite(w.sum())), "the weights overflow")
+        w = weights_from_json(data["weights"], len(values))
         return Exact(kind, values, w, rounded=rounded)
     expect(fields == {"kind", "values", "lower", "upper", "error"}, "scores hold unexpected fields")
     lower = numbers(data["lower"], "lower", len(values))
@@ -208,20 +203,28 @@ def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:
 
 def numbers(data: Any, name: str, length: int | None = None) -> FloatArray:
     """Check a list or array of finite numbers and return it as an array."""
-    if isinstance(data, np.ndarray):  # from bytes
-        expect(len(data) > 0, f"{name} are not a list of numbers")
-        expect(length is None or len(data) == length, f"{name} and values differ in length")
-        expect(bool(np.isfinite(data).all()), f"{name} hold a number beyond float64")
-        return data
-    expect(isinstance(data, list) and len(data) > 0, f"{name} are not a list of numbers")
+    good = isinstance(data, list | np.ndarray) and len(data) > 0  # bytes hold arrays, JSON lists
+    expect(good, f"{name} are not a list of numbers")
     expect(length is None or len(data) == length, f"{name} and values differ in length")
-    expect(all(type(x) is float or type(x) is int for x in data), f"{name} hold what is no number")
+    if isinstance(data, list):
+        expect(all(type(x) in (float, int) for x in data), f"{name} hold what is no number")
     try:
-        numbers = np.array(data, dtype=np.float64)
+        numbers: FloatArray = np.asarray(data, dtype=np.float64)
     except OverflowError:
         raise InvalidMapError(f"{name} hold a number beyond float64") from None
     expect(bool(np.isfinite(numbers).all()), f"{name} hold a number beyond float64")
     return numbers
+
+
+def weights_from_json(data: Any, length: int) -> FloatArray | None:
+    """Check weights, which are None if all are 1, and return them."""
+    if data is None:
+        return None
+    w = numbers(data, "weights", length)
+    expect(bool((w > 0).all()), "a weight is not above 0")
+    with np.errstate(over="ignore"):
+        expect(bool(np.isfinite(w.sum())), "the weights overflow")
+    return w
 
 
 def expect(holds: bool, otherwise: str) -> None:

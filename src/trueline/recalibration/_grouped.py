@@ -77,7 +77,33 @@ class Grouped(ScoreBased):
         return inner_map(self.recalibrator)
 
     def _codes(self, groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:
-        return _group_index(groups, n)
+        if groups is None:
+            raise ValueError("groups is missing; expected the group of each row: groups=[...].")
+        try:
+            names = np.asarray(groups)
+        except ValueError:
+            raise ValueError("groups is ragged; expected one name per row.") from None
+        if names.shape != (n,):
+            raise ValueError(f"groups has shape {names.shape}; expected one name per row, ({n},).")
+        if names.dtype.kind not in "OUSiufb":
+            raise TypeError(f"groups has dtype {names.dtype}; expected strings or numbers.")
+        try:
+            # numpy makes strings of the numbers in a list that holds both.
+            if names.dtype.kind == "U" and not all(isinstance(name, str) for name in groups):  # type: ignore[union-attr]
+                raise TypeError
+            keys, index = np.unique(names, return_inverse=True)
+        except TypeError:
+            raise TypeError(
+                "groups mixes names that cannot be compared, such as strings with numbers or None; "
+                "expected all strings or all numbers."
+            ) from None
+        found = [_plain(key) for key in keys.tolist()]
+        for key in found:
+            if not (isinstance(key, str | int) or (isinstance(key, float) and np.isfinite(key))):
+                raise ValueError(
+                    f"groups holds {key!r}; expected a string or a finite number in every row."
+                )
+        return found, index.reshape(n)
 
     @property
     def groups_(self) -> list[Key]:
@@ -112,7 +138,7 @@ class Grouped(ScoreBased):
         return self._laws[key]
 
     def _borrowed(self, worth: float) -> Scores:
-        """CommonMap scores that count as this many rows."""
+        """Return pooled scores that count as this many rows."""
         x = self.scores_.values
         upper = self.scores_.cumulative()[1]
         levels = (np.arange(_BORROWED) + 0.5) / _BORROWED * self.scores_.total
@@ -122,7 +148,7 @@ class Grouped(ScoreBased):
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
         self._check_fitted()
         self.check_kind(dist)
-        keys, index = _group_index(groups, len(dist))
+        keys, index = self._codes(groups, len(dist))
         unseen = [key for key in keys if key not in self._group_scores]
         if unseen:
             shown = ", ".join(repr(key) for key in unseen[:3])
@@ -139,37 +165,6 @@ class Grouped(ScoreBased):
         return Stacked(
             [dist._take(r)._recalibrate(law) for r, law in zip(rows, laws, strict=True)], rows
         )
-
-
-def _group_index(groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:
-    """Check group names; return the distinct ones and the index of each row's."""
-    if groups is None:
-        raise ValueError("groups is missing; expected the group of each row: groups=[...].")
-    try:
-        names = np.asarray(groups)
-    except ValueError:
-        raise ValueError("groups is ragged; expected one name per row.") from None
-    if names.shape != (n,):
-        raise ValueError(f"groups has shape {names.shape}; expected one name per row, ({n},).")
-    if names.dtype.kind not in "OUSiufb":
-        raise TypeError(f"groups has dtype {names.dtype}; expected strings or numbers.")
-    try:
-        # numpy makes strings of the numbers in a list that holds both.
-        if names.dtype.kind == "U" and not all(isinstance(name, str) for name in groups):  # type: ignore[union-attr]
-            raise TypeError
-        keys, index = np.unique(names, return_inverse=True)
-    except TypeError:
-        raise TypeError(
-            "groups mixes names that cannot be compared, such as strings with numbers or None; "
-            "expected all strings or all numbers."
-        ) from None
-    found = [_plain(key) for key in keys.tolist()]
-    for key in found:
-        if not (isinstance(key, str | int) or (isinstance(key, float) and np.isfinite(key))):
-            raise ValueError(
-                f"groups holds {key!r}; expected a string or a finite number in every row."
-            )
-    return found, index.reshape(n)
 
 
 def _plain(key: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from trueline._validation import (
     vector,
     weights,
 )
+from trueline.recalibration._abstract import constructor_call
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
@@ -34,6 +35,7 @@ _ALL = slice(None)
 _LARGEST = float(np.finfo(np.float32).max)
 
 
+@dataclass(eq=False)
 class BaggedTrees:
     """Regression trees on bootstrap draws, with the draws kept.
 
@@ -56,23 +58,15 @@ class BaggedTrees:
     array([1.5])
     """
 
-    n_used: int
-    _n: int
-
-    def __init__(
-        self,
-        n_estimators: int,
-        min_samples_leaf: int,
-        max_features: float,
-        rng: np.random.Generator,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.rng = rng
-        self.trees: list[DecisionTreeRegressor] = []
-        # One bit per row and tree, because integers would dominate the memory of the forest.
-        self._drawn: list[NDArray[np.uint8]] = []
+    n_estimators: int
+    min_samples_leaf: int
+    max_features: float
+    rng: np.random.Generator
+    n_used: int = field(init=False, repr=False)
+    trees: list[DecisionTreeRegressor] = field(default_factory=list, init=False, repr=False)
+    # One bit per row and tree, because integers would dominate the memory of the forest.
+    _drawn: list[NDArray[np.uint8]] = field(default_factory=list, init=False, repr=False)
+    _n: int = field(init=False, repr=False)
 
     def fit(
         self,
@@ -135,6 +129,7 @@ class BaggedTrees:
         return total / np.maximum(unseen, 1), unseen
 
 
+@dataclass(eq=False, repr=False)
 class QuantileForest:
     """Quantiles given x, from the values that share a leaf with x.
 
@@ -169,35 +164,19 @@ class QuantileForest:
     True
     """
 
-    _trees: BaggedTrees
-    _X: Features
-    _s: FloatArray
-    _w: FloatArray | None
-    _leaves: list[tuple[NDArray[np.intp], FloatArray]]
-
-    def __init__(
-        self,
-        n_estimators: int = 300,
-        min_samples_leaf: int = 10,
-        max_features: float = 1 / 3,
-        n_leaf_values: int = 8,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.n_leaf_values = n_leaf_values
-        self.random_state = random_state
+    n_estimators: int = 300
+    min_samples_leaf: int = 10
+    max_features: float = 1 / 3
+    n_leaf_values: int = 8
+    random_state: RandomState = None
+    _trees: BaggedTrees = field(init=False)
+    _X: Features = field(init=False)
+    _s: FloatArray = field(init=False)
+    _w: FloatArray | None = field(init=False)
+    _leaves: list[tuple[NDArray[np.intp], FloatArray]] = field(init=False)
 
     def __repr__(self) -> str:
-        """Return the constructor call, with the parameters that are not at their defaults."""
-        defaults = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={getattr(self, name)!r}"
-            for name, parameter in defaults.items()
-            if getattr(self, name) != parameter.default
-        ]
-        return f"QuantileForest({', '.join(shown)})"
+        return constructor_call(self)
 
     def fit(self, X: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the trees and fill their leaves.
@@ -207,12 +186,9 @@ class QuantileForest:
         X : (n, d) array-like
             Features; NaN is treated as a separate value.
         s : (n,) array-like
+            Values to predict, finite.
         sample_weight : (n,) array-like, optional
             Rows are drawn in proportion to it.
-
-        Returns
-        -------
-        self
         """
         for name in ("n_estimators", "min_samples_leaf", "n_leaf_values"):
             value = getattr(self, name)
@@ -230,12 +206,8 @@ class QuantileForest:
                 f"X has {len(self._X)} rows but s has {len(self._s)}; expected the same number."
             )
         self._w = weights(sample_weight, len(self._s))
-        grow = BaggedTrees(
-            int(self.n_estimators),
-            int(self.min_samples_leaf),
-            float(self.max_features),
-            generator(self.random_state),
-        )
+        sizes = int(self.n_estimators), int(self.min_samples_leaf)
+        grow = BaggedTrees(*sizes, float(self.max_features), generator(self.random_state))
         order = np.argsort(self._s, kind="stable")
         leaves: list[tuple[NDArray[np.intp], FloatArray]] = []
         self._trees = grow.fit(
@@ -262,18 +234,7 @@ class QuantileForest:
         return row_of, self._s[rows][by_leaf][place]
 
     def predict_quantiles(self, X: ArrayLike, levels: ArrayLike) -> FloatArray:
-        """Return quantiles of new rows.
-
-        Parameters
-        ----------
-        X : (n, d) array-like
-        levels : (m,) array-like
-            Increasing, in (0, 1).
-
-        Returns
-        -------
-        ndarray, (n, m)
-        """
+        """Return quantiles of new rows with features X at increasing levels in (0, 1), (n, m)."""
         self._check_fitted()
         features = tree_features(X)
         if features.shape[1] != self._X.shape[1]:
@@ -283,7 +244,7 @@ class QuantileForest:
         return self._read(features, increasing_levels(levels, "levels"))
 
     def out_of_bag_quantiles(self, levels: ArrayLike, rows: slice = _ALL) -> FloatArray:
-        """Return quantiles of rows of the fit, each from the trees that did not see it.
+        """Return (n, m) quantiles of rows of the fit, each from the trees that did not see it.
 
         A row that every tree saw, which happens with few rows or trees, gets the quantiles of
         all rows.
@@ -294,10 +255,6 @@ class QuantileForest:
             Increasing, in (0, 1).
         rows : slice, default all
             The rows, if there is no memory for the quantiles of all rows.
-
-        Returns
-        -------
-        ndarray, (n, m)
         """
         self._check_fitted()
         start, stop, _ = rows.indices(len(self._X))
@@ -369,25 +326,6 @@ def tree_features(X: Any) -> Features:
     array([[3.4028235e+38, 5.0000000e-01]], dtype=float32)
     """
     return np.ascontiguousarray(np.clip(as_features(X), -_LARGEST, _LARGEST), dtype=np.float32)
-
-
-def cross_fitted_quantiles(
-    predict: Callable[[NDArray[np.intp], NDArray[np.intp]], FloatArray],
-    n: int,
-    m: int,
-    rng: np.random.Generator,
-    folds: int = 5,
-) -> FloatArray:
-    """Return quantiles of n rows, each by a learner that was fitted without it.
-
-    ``predict(train, test)`` fits on some rows and returns the quantiles of others.
-    """
-    fold = rng.permutation(n) % folds
-    out = np.empty((n, m))
-    for k in range(folds):
-        test = np.flatnonzero(fold == k)
-        out[test] = predict(np.flatnonzero(fold != k), test)
-    return out
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -14,6 +14,7 @@ from trueline.recalibration._document import (
     numbers,
     scores_from_json,
     scores_to_json,
+    weights_from_json,
 )
 from trueline.streams._drift import CELLS, Alarm, Drift, Reference
 from trueline.streams._memory import AllRows, Memory, RecentRows
@@ -41,13 +42,7 @@ def restore_memory(memory: Memory, data: dict[str, Any]) -> None:
         expect(set(data) == {"kind", "seen", "values", "weights"}, "the memory is not as expected")
         values = numbers(data["values"], "values")
         expect(len(values) == min(seen, memory.span), "the memory does not hold its rows")
-        w = np.ones(len(values))
-        if data["weights"] is not None:
-            w = numbers(data["weights"], "weights", len(values))
-            expect(bool((w > 0).all()), "a weight is not above 0")
-            with np.errstate(over="ignore"):
-                expect(bool(np.isfinite(w.sum())), "the weights overflow")
-        memory.restore(seen, values, w)
+        memory.restore(seen, values, weights_from_json(data["weights"], len(values)))
     elif isinstance(memory, AllRows):
         names = {"kind", "seen", "scores", "total", "squares"}
         expect(set(data) == names, "the memory is not as expected")
@@ -60,13 +55,10 @@ def restore_memory(memory: Memory, data: dict[str, Any]) -> None:
 
 def alarm_to_json(alarm: Alarm) -> dict[str, Any]:
     """Return the state of an alarm as JSON types and arrays."""
-    drift, reference = (
-        alarm.drift,
-        alarm.reference,
-    )  # in this order, because `drift` tests whole blocks
+    drift = alarm.drift  # before the others, because it tests whole blocks
     return {
         "drift": asdict(drift),
-        "reference": None if reference is None else asdict(reference),
+        "reference": None if alarm.reference is None else asdict(alarm.reference),
         "block": list(alarm.rest()) if alarm.is_waiting() else None,
     }
 

@@ -41,7 +41,6 @@ import sys
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray
@@ -62,12 +61,7 @@ _GRID = np.asarray(ndtr(np.linspace(-4.75, 4.75, 513)))
 class ExtendedQuantiles:
     """Quantiles of a law at any real level; beyond its ends they double with each `rate`.
 
-    Parameters
-    ----------
-    law : ScoreLaw
-    rate : float
-    tail : float
-        The lower of the two levels that adapt; the quantiles of the law extend beyond it.
+    The quantiles of the law extend beyond `tail`, the lower of the two levels that adapt.
     """
 
     def __init__(self, law: ScoreLaw, rate: float, tail: float) -> None:
@@ -214,11 +208,9 @@ def _in_order(
     # Quantiles and levels invert each other up to rounding, which must not make R decrease.
     rising = np.maximum.accumulate(np.stack([left, right], axis=1).ravel())
     left, right = rising[::2], rising[1::2]
-    new = np.concatenate([[True], x[1:] != x[:-1]])
-    first: NDArray[np.intp] = np.flatnonzero(new)
+    first = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]]))
     last = np.append(first[1:] - 1, len(x) - 1)
-    left, right = left[first], right[last]
-    return x[first], left, right
+    return x[first], left[first], right[last]
 
 
 def adapt_levels(

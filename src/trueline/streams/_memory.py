@@ -22,18 +22,10 @@ _GROWN = 16
 
 
 class Memory(ABC):
-    """Scores of a stream.
+    """Scores of a stream."""
 
-    Attributes
-    ----------
-    kind : str
-        The ``score_kind`` of the forecasts they come from.
-    seen : int
-        Number of rows so far, kept or not.
-    """
-
-    kind: str
-    seen: int
+    kind: str  # the ``score_kind`` of the forecasts that they come from
+    seen: int  # number of rows so far, kept or not
 
     @abstractmethod
     def add(self, s: FloatArray, w: FloatArray | None) -> None:
@@ -151,7 +143,7 @@ class RecentRows(Memory):
         order = np.argsort(self._born)
         return self._values[order], self._weights[order]
 
-    def restore(self, seen: int, s: FloatArray, w: FloatArray) -> None:
+    def restore(self, seen: int, s: FloatArray, w: FloatArray | None) -> None:
         """Restore the rows of `in_order`, the last of which was row number `seen`."""
         self.seen = seen - len(s)
         self.add(s, w)

@@ -11,14 +11,7 @@ from numpy.typing import ArrayLike
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration import (
-    CommonMap,
-    Key,
-    Recalibrator,
-    ScoreRows,
-    Scores,
-    inner_map,
-)
+from trueline.recalibration import CommonMap, Key, Recalibrator, ScoreRows, Scores, inner_map
 from trueline.recalibration._accumulator import State
 from trueline.recalibration._document import (
     check_kind_of_score,
@@ -155,8 +148,6 @@ class Online(Recalibrator):
         self.alarm_rows = alarm_rows
         self.alarm_rate = alarm_rate
 
-    # ---- parameters ------------------------------------------------------------------
-
     def _check_params(self) -> None:
         self._inner()._check_params()
         if self.window is not None and self.half_life is not None:
@@ -198,8 +189,6 @@ class Online(Recalibrator):
         lower = 0.5 * (1.0 - float(self.coverage))
         return lower, 1.0 - lower
 
-    # ---- learning --------------------------------------------------------------------
-
     def fit(
         self,
         y: ArrayLike,
@@ -224,6 +213,8 @@ class Online(Recalibrator):
     ) -> Self:
         """Learn from one more row, or several, the oldest first.
 
+        If something is wrong with the rows, nothing changes.
+
         Parameters
         ----------
         y : float or (n,) array-like
@@ -233,11 +224,6 @@ class Online(Recalibrator):
             time.
         sample_weight : (n,) array-like, optional
             A weight of k counts as k rows in the map; of 0, as none.
-
-        Returns
-        -------
-        self
-            It is unchanged if something is wrong with the rows.
 
         Examples
         --------
@@ -318,8 +304,6 @@ class Online(Recalibrator):
         self._sorted: Scores | None = None
         self._law_now: ScoreLaw | None = None
 
-    # ---- the map ---------------------------------------------------------------------
-
     def _renew_map(self) -> None:
         """Discard the map of the levels, so that it is made from the memory when it is needed."""
         self._map: Scores | None = None
@@ -393,8 +377,6 @@ class Online(Recalibrator):
         self._refuse_groups(groups)
         self.check_kind(dist)
         return dist._recalibrate(self.law_)
-
-    # ---- conventions ---------------------------------------------------------------------
 
     def merge(self, other: Self) -> Self:
         """Raise, because the rows of two streams have no common order."""
