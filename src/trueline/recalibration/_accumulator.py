@@ -89,12 +89,11 @@ class State:
         merged = copy(self)
         merged._buffer = self._buffer.copy()
         merged._weights = None if self._weights is None else self._weights.copy()
-        merged._cells = None if self._cells is None else self._cells.merge(Cells(1))
+        if self._cells is not None or other._cells is not None:
+            mine, theirs = (Cells(1) if c is None else c for c in (self._cells, other._cells))
+            merged._cells = mine.merge(theirs)
         if other._sorted is not None:
             merged._push(other._sorted)
-        if other._cells is not None:
-            mine = Cells(1) if merged._cells is None else merged._cells
-            merged._cells = mine.merge(other._cells)
         if other._held:
             merged.add(other._waiting_rows())
         return merged
