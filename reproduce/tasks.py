@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any, Protocol, TypeVar
 
 from reproduce import ExperimentError, Progress
 from reproduce.journal import Journal
-from trueline._messages import did_you_mean
+from trueline._messages import did_you_mean, library
 
 
 class Task(Protocol):
@@ -39,13 +38,7 @@ def versions() -> dict[str, str]:
 def require_torch() -> None:
     """Raise, with the command to install it, unless torch can be imported."""
     for package in ("torch", "safetensors"):
-        try:
-            import_module(package)
-        except ImportError as error:
-            raise ImportError(
-                f"this experiment needs {package}, which cannot be imported ({error}). "
-                f'Install it with: pip install "trueline[torch]"'
-            ) from error
+        library(package, "this experiment", '".[torch]" -c constraints/cpu.txt')
 
 
 def description(model: Any) -> str:

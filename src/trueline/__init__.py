@@ -107,6 +107,7 @@ _PUBLIC = {
 _MODULES = [
     "clusters",
     "datasets",
+    "estimators",
     "export",
     "files",
     "interop",

@@ -291,7 +291,8 @@ def check_count(value: int, name: str, expected: str = "an integer of 1 or more"
 def check_row_count(value: float, name: str) -> None:
     """Raise unless `value` is a number of rows; effective numbers need not be whole."""
     if not isinstance(value, int | float | np.number) or not 1 <= value < np.inf:
-        raise ValueError(f"{name} is {value!r}; expected a number of rows, 1 or more.")
+        call = " Call the method: R.n_fit()." if callable(value) else ""
+        raise ValueError(f"{name} is {value!r}; expected a number of rows, 1 or more.{call}")
 
 
 def generator(random_state: RandomState) -> np.random.Generator:

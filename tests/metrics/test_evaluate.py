@@ -50,8 +50,18 @@ def test_each_value_is_that_of_its_own_function(case, block, weighted, monkeypat
 def test_the_defaults_are_those_of_the_functions(case):
     y, F = case
     result = tl.evaluate(y, F)
-    for name, value in one_by_one(y, F, 0.9, None, None, None).items():
+    for name, value in one_by_one(y, F, 0.9, None, None, result.n_fit).items():
         np.testing.assert_allclose(getattr(result, name), value, rtol=1e-12, err_msg=name)
+
+
+def test_a_recalibrated_forecast_knows_the_rows_of_its_fit():
+    y, F = np.linspace(-2.0, 2.0, 80), tl.Normal(np.zeros(80), 0.5)
+    for R in (tl.Isotonic(), tl.Smooth(), tl.Auto(), tl.Online(), tl.Online(coverage=0.9)):
+        G = R.fit(y, F).transform(F)
+        assert tl.evaluate(y, G).n_fit == tl.evaluate(y[:40], G[:40]).n_fit == 80
+        assert tl.evaluate(y, G) == tl.evaluate(y, G, n_fit=R.n_fit())
+        assert tl.evaluate(y, G, n_fit=5).n_fit == 5
+    assert tl.evaluate(y, F).n_fit is None
 
 
 def test_no_value_is_nan(case):
@@ -139,7 +149,7 @@ def test_the_hint_where_chance_can_explain_the_error():
     ratio = result.calibration_error / result.calibration_floor
     assert repr(result).splitlines()[-1] == (
         f"Calibration error {ratio:.3g} times its floor, which chance can explain "
-        f"(p = {result.p_value:.2g})."
+        f"(p = {result.p_value:.2g}, 0.01 or more)."
     )
 
 
@@ -191,7 +201,8 @@ def many_groups(n=4000, groups=10):
 def test_a_forecast_with_many_maps_is_that_of_its_rows(monkeypatch):
     y, G = many_groups()
     whole = tl.evaluate(y, G)
-    for name, value in one_by_one(y, G, 0.9, None, None, None).items():
+    assert whole.n_fit == len(y)
+    for name, value in one_by_one(y, G, 0.9, None, None, len(y)).items():
         np.testing.assert_allclose(getattr(whole, name), value, rtol=1e-12, err_msg=name)
     # However the rows are cut.
     monkeypatch.setattr(_evaluate, "_BLOCK", 64)

@@ -30,7 +30,7 @@ def parts(n=900, weighted=False, kind="residual"):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_parts_in_any_order_and_as_bytes_are_the_whole(weighted):
     made, s, w, groups = parts(weighted=weighted)
-    expected = tl.Grouped().fit_scores(s, None, w, groups, kind="residual")
+    expected = tl.Grouped().fit_scores(s, w, groups, kind="residual")
     for order in itertools.permutations(made):
         merged = order[0].merge(order[1]).merge(order[2])
         assert merged.finish(tl.Grouped()).to_bytes() == expected.to_bytes()

@@ -27,7 +27,7 @@ def test_the_same_map_as_fit_to_the_last_bit(recalibrator, weights):
 
 def test_the_same_maps_per_group():
     fitted = tl.Grouped().fit(Y, tl.Point(LOC), W, groups=GROUPS)
-    learned = tl.Grouped().fit_scores(Y - LOC, None, W, GROUPS, kind="residual")
+    learned = tl.Grouped().fit_scores(Y - LOC, W, GROUPS, kind="residual")
     assert learned.to_json() == fitted.to_json()
 
 
@@ -36,7 +36,7 @@ def test_equal_ends_are_as_one_score_and_arguments_are_left_alone(recalibrator):
     groups = GROUPS if recalibrator.needs_groups else None
     scores, upper = Y.copy(), Y.copy()
     one = recalibrator._unfitted_copy().fit_scores(scores, groups=groups)
-    two = recalibrator._unfitted_copy().fit_scores(scores, upper, groups=groups)
+    two = recalibrator._unfitted_copy().fit_scores(scores, groups=groups, upper=upper)
     assert one.to_json() == two.to_json()
     np.testing.assert_array_equal(scores, Y)
     np.testing.assert_array_equal(upper, Y)
@@ -63,19 +63,19 @@ def test_the_kind_decides_what_the_map_transforms(kind):
         (ValueError, "scores[0] is inf; expected finite numbers", [[np.inf]], {}),
         (ValueError, "scores is empty; expected at least one row.", [[]], {}),
         (TypeError, "scores holds strings; expected real numbers.", [["a"]], {}),
-        (ValueError, "upper has 1 rows but scores has 2; expected", [[0.0, 1.0], [0.0]], {}),
-        (ValueError, "upper[1] is nan; expected finite", [[0.0, 1.0], [0.0, np.nan]], {}),
+        (ValueError, "upper has 1 rows but scores has 2; expected", [[0.0, 1.0]], {"upper": [0.0]}),
+        (ValueError, "upper[1] is nan; expected finite", [[0.0, 1.0]], {"upper": [0.0, np.nan]}),
         (
             NotImplementedError,
             "scores[1] is 1.0 and upper[1] is 2.0; expected equal ends, because maps do not learn",
-            [[0.0, 1.0], [0.0, 2.0]],
-            {},
+            [[0.0, 1.0]],
+            {"upper": [0.0, 2.0]},
         ),
         (
             ValueError,
             "scores[0] is 1.0 and upper[0] is 0.0; expected an upper end that is not below",
-            [[1.0], [0.0]],
-            {},
+            [[1.0]],
+            {"upper": [0.0]},
         ),
         (
             ValueError,
@@ -118,6 +118,6 @@ def test_maps_that_depend_on_more_than_scores_say_so(recalibrator):
 
 def test_rows_share_one_array_for_both_ends():
     rows = ScoreRows.of_outcomes(Y, tl.Point(LOC), W)
-    for some in (rows, rows.weighted(), rows.take(slice(3)), rows.copy()):
+    for some in (rows, rows.weighted(), rows.take(slice(3))):
         assert some.upper is some.lower
     assert ScoreRows.concatenate([rows, rows]).lower.size == 2 * N

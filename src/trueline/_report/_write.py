@@ -168,7 +168,7 @@ def _measure_all(inputs: Inputs) -> list[Measured]:
     # n_fit is about the last forecast.
     fits = [None, inputs.n_fit] if several else [inputs.n_fit]
     return [
-        measure(name, slot, dist, inputs, fit)
+        measure(name, slot, dist, inputs, dist._n_fit if fit is None else fit)
         for (name, dist), slot, fit in zip(inputs.forecasts.items(), slots, fits, strict=True)
     ]
 
@@ -209,7 +209,8 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
     options += [f"coverage={inputs.coverage:g}"]
     options += [] if inputs.n_fit is None else [f"n_fit={inputs.n_fit:g}"]
     options += [] if seed is None else [f"random_state={seed}"]
-    fit = "unknown" if inputs.n_fit is None else counted(inputs.n_fit, "row")
+    n_fit = measured[-1].evaluation.n_fit
+    fit = "unknown" if n_fit is None else counted(n_fit, "row")
     libraries = ("trueline", "numpy", "scipy")
     return [
         ("Rows", rows),

@@ -94,8 +94,13 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
 
 
 def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:
-    """Return all numbers of an evaluation."""
-    out: dict[str, Any] = {**result.overall.to_dict(), "exact": result.exact}
+    """Return all numbers of an evaluation, and the decisions of its verdict."""
+    overall = result.overall
+    out: dict[str, Any] = {**overall.to_dict(), "exact": result.exact}
+    out["verdict"] = {
+        "coverage": overall.verdict.coverage.decision,
+        "calibration": overall.verdict.calibration.decision,
+    }
     if result.groups:
         out["groups"] = {name: asdict(group) for name, group in result.groups.items()}
     return out

@@ -100,6 +100,11 @@ class Distribution(PublicMethods):
         """Levels that the calibration rows of every mixture component support."""
         return self._supported
 
+    @property
+    def _n_fit(self) -> float | None:
+        """Number of rows that the forecasts were recalibrated on; None if it is not known."""
+        return None
+
     # ---- atoms -----------------------------------------------------------------------
 
     @property
@@ -251,6 +256,10 @@ class ThroughLaw(Distribution):
     @property
     def _supported(self) -> tuple[float, float]:
         return self.law.supported
+
+    @property
+    def _n_fit(self) -> float | None:
+        return self.law.n_fit
 
     @property
     def _may_have_atoms(self) -> bool:

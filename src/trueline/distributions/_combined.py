@@ -366,6 +366,11 @@ class Stacked(Distribution):
         lows, highs = zip(*(part._supported for part in self.parts), strict=True)
         return max(lows), min(highs)
 
+    @property
+    def _n_fit(self) -> float | None:
+        rows = [part._n_fit for part in self.parts]
+        return None if None in rows else sum(filter(None, rows))
+
     def _has_atoms(self) -> bool:
         return any(part._has_atoms() for part in self.parts)
 

@@ -21,6 +21,8 @@ class Law(ABC):
 
     #: Levels that the calibration rows support; a quantile outside is an extrapolation.
     supported: tuple[float, float] = (0.0, 1.0)
+    #: Number of rows that the law was learned from; None if it was not learned.
+    n_fit: float | None = None
     #: Whether Z and -Z have the same law.
     symmetric: bool = False
     #: Whether the density is continuous.

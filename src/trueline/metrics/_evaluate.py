@@ -109,9 +109,10 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a table, then the verdict."""
+        alone = "" if self.n_fit is None else ", without the rows of the fit"
         lines = [
             ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
-            ("p-value", self.p_value, "Kolmogorov-Smirnov test"),
+            ("p-value", self.p_value, f"Kolmogorov-Smirnov test{alone}"),
             ("coverage", self.coverage, f"target {self.coverage_target:.4g}"),
             ("interval width", self.interval_width, ""),
             ("interval score", self.interval_score, ""),
@@ -154,8 +155,8 @@ def evaluate(
     sample_weight : (n,) array-like, optional
         Weights of the rows.
     n_fit : float, optional
-        Number of rows that a recalibrator was fitted on. It raises the floor, and the verdict
-        takes it into account.
+        Number of rows that a recalibrator was fitted on; by default as `dist` knows it. It raises
+        the floor, and the verdict takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
         Used for the p-value of forecasts with steps; see `pit`.
 
@@ -182,7 +183,9 @@ def evaluate(
     """
     y, dist, w = check_rows(y, dist, sample_weight)
     p = check_levels(levels)
-    if n_fit is not None:
+    if n_fit is None:
+        n_fit = dist._n_fit
+    else:
         check_row_count(n_fit, "n_fit")
     c = level(coverage, "coverage")
     rng = generator(random_state)

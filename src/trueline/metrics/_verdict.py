@@ -158,7 +158,8 @@ class CalibrationVerdict:
         return {
             "at the floor": "Calibration error below twice its floor: no more to win there, "
             "CRPS decides.",
-            "explained by chance": f"{times}, which chance can explain (p = {self.p_value:.2g}).",
+            "explained by chance": f"{times}, which chance can explain (p = {self.p_value:.2g}, "
+            f"{_SIGNIFICANT} or more).",
             "too small to matter": f"{times}, but the gap is too small to matter.",
             "too few rows to tell": "Too few rows to tell chance from miscalibration.",
             "recalibrate": f"{times}: recalibrate on held-out rows.",

@@ -159,10 +159,10 @@ class Recalibrator(ABC):
     def fit_scores(
         self,
         scores: ArrayLike,
-        upper: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
+        upper: ArrayLike | None = None,
         kind: str = "standardised",
     ) -> Self:
         """Learn the map from the scores of rows, as ``fit`` does once it has scored the outcomes.
@@ -172,10 +172,10 @@ class Recalibrator(ABC):
         scores : (n,) array-like
             Scores of the outcomes, finite: (y - loc) / scale for location-scale forecasts,
             y - loc for point forecasts, normal scores of F(y) for others.
-        upper : (n,) array-like, optional
-            Upper ends, if a row has an interval of scores. They must equal `scores` for now.
         sample_weight, groups : (n,) array-like, optional
             As for ``fit``.
+        upper : (n,) array-like, optional
+            Upper ends, if a row has an interval of scores. They must equal `scores` for now.
         kind : {"standardised", "residual", "normal score"}
             The ``score_kind`` of the forecasts, which decides what the map can transform.
 
@@ -186,7 +186,9 @@ class Recalibrator(ABC):
         >>> R.transform(tl.Point(10.0)).cdf(13.0)
         array([0.6])
         """
-        raise NotImplementedError(f"{type(self).__name__} does not learn from scores.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not learn from scores. Call fit(y, dist)."
+        )
 
     def partial_fit(
         self,

@@ -49,10 +49,10 @@ class ScoreBased(Recalibrator):
     def fit_scores(
         self,
         scores: ArrayLike,
-        upper: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         *,
+        upper: ArrayLike | None = None,
         kind: str = "standardised",
     ) -> Self:
         self._check_params()
@@ -173,6 +173,7 @@ class CommonMap(ScoreBased):
         scores = self.scores_
         if None not in self._laws:
             self._laws[None] = self._law_of(scores)
+            self._laws[None].n_fit = scores.total
         return self._laws[None]
 
     def law(self, group: Key | None = None) -> ScoreLaw:

@@ -134,6 +134,7 @@ class Grouped(ScoreBased):
                 # Borrowed rows are no more rows than the pooled map has.
                 lows, highs = zip(law.supported, self.law().supported, strict=True)
                 law.supported = (max(lows), min(highs))
+            law.n_fit = self.n_fit(key)
             self._laws[key] = law
         return self._laws[key]
 

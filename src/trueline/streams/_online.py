@@ -339,6 +339,7 @@ class Online(Recalibrator):
                 self._law_now = self._inner()._law_of(self.scores_)
             else:
                 self._law_now = self._quantiles().warped(central, self._levels)
+            self._law_now.n_fit = self.scores_.total
         return self._law_now
 
     def law(self, group: Key | None = None) -> ScoreLaw:
