@@ -14,12 +14,12 @@ from pyarrow import parquet
 # The system counts the peak.
 MEASURED = """
 import sys
-from trueline.files import _fit, _source
+from trueline.files import _passes, _source
 from trueline.recalibration import _accumulator
 from trueline.metrics import EvaluationAccumulator
 _accumulator.LIMIT = 1 << 16
 _accumulator._WAITING = EvaluationAccumulator.most_rows = 1 << 17
-_fit._MAX_VALUES, _accumulator._KNOTS = 1 << 19, 1 << 17
+_passes._MAX_VALUES, _accumulator._KNOTS = 1 << 19, 1 << 17
 _source.PIECE = 1 << 17
 from trueline.cli import main
 sys.argv = ["trueline", *sys.argv[1:]]

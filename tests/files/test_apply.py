@@ -12,7 +12,8 @@ from pyarrow import csv, parquet
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline import _files
-from trueline.files import AddedColumns, Columns, FileError
+from trueline.files import Columns, FileError
+from trueline.files._apply import AddedColumns
 
 
 def read(path):

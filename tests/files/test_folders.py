@@ -12,15 +12,8 @@ from pyarrow import csv, parquet
 
 import trueline as tl
 from tests.files.cases import make_case
-from trueline.files import (
-    Columns,
-    FileError,
-    _chunks,
-    _folder,
-    _forecasts,
-    _source,
-    sample_rows,
-)
+from trueline.files import Columns, FileError, _chunks, _folder, _forecasts, _source
+from trueline.files._passes import sample_rows
 from trueline.metrics import EvaluationAccumulator
 from trueline.recalibration import ScoreAccumulator, _accumulator
 

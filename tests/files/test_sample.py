@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, _passes, sample_rows
+from trueline.files import Columns, _passes
+from trueline.files._passes import sample_rows
 
 
 def draw(path, most, seed=0, **columns):

@@ -22,15 +22,9 @@ from trueline.cli._words import (
     evaluation_in_words,
     supported,
 )
-from trueline.files import (
-    Columns,
-    FileError,
-    Forecasts,
-    Layout,
-    Sample,
-    open_forecasts,
-    sample_rows,
-)
+from trueline.files import Columns, FileError, Forecasts, open_forecasts
+from trueline.files._columns import Layout
+from trueline.files._passes import Sample, sample_rows
 from trueline.recalibration import BY_NAME, Grouped, Recalibrator
 
 # Endings of the files of maps.

@@ -24,16 +24,12 @@ from trueline._load import load
 from trueline._messages import listed, reason
 from trueline._validation import CalibrationWarning, UnknownGroupsWarning, level
 from trueline._warnings import each_warning_once, warn
-from trueline.files import (
-    AddedColumns,
-    Columns,
-    File,
-    FileError,
-    Forecasts,
-    GroupCodes,
-    Layout,
-    Transformer,
-)
+from trueline.files import Columns, FileError, Forecasts
+from trueline.files._apply import AddedColumns
+from trueline.files._chunks import GroupCodes
+from trueline.files._columns import Layout
+from trueline.files._forecasts import Transformer
+from trueline.files._source import File
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
 from trueline.recalibration._binary import decode, encode

@@ -47,7 +47,8 @@ from trueline.clusters._cluster import (
     to_apply,
     warnings_in,
 )
-from trueline.files import AddedColumns, Columns, FileError
+from trueline.files import Columns, FileError
+from trueline.files._apply import AddedColumns
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 

@@ -36,7 +36,8 @@ from trueline.clusters._cluster import (
     part_of,
     to_apply,
 )
-from trueline.files import AddedColumns, Columns
+from trueline.files import Columns
+from trueline.files._apply import AddedColumns
 from trueline.metrics import FileEvaluation
 from trueline.recalibration import Recalibrator
 

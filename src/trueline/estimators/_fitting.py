@@ -20,7 +20,7 @@ from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold, Split
-from trueline.interop import spread_excludes_noise
+from trueline.interop._sklearn import spread_excludes_noise
 from trueline.recalibration import BY_NAME, Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large

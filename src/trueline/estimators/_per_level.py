@@ -16,7 +16,7 @@ from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution, Quantiles
 from trueline.estimators._checks import inherited, learns
 from trueline.estimators._frames import check_columns, column_names, take_features
-from trueline.interop import level_parameter, point_prediction, trained_levels
+from trueline.interop._quantile_models import level_parameter, point_prediction, trained_levels
 
 # Each level is a fit, in every fold.
 _LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -39,7 +39,8 @@ from trueline.estimators._frames import (
     take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage
-from trueline.interop import ForecastReader, refuse_forecaster
+from trueline.interop import ForecastReader
+from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
 
 

@@ -227,7 +227,7 @@ class AddedColumns:
 
     Examples
     --------
-    >>> from trueline.files import AddedColumns
+    >>> from trueline.files._apply import AddedColumns
     >>> AddedColumns(coverage=0.9, quantiles=[0.5], moments=False, prefix="").names
     ['lower_0.9', 'upper_0.9', 'q0.5']
     """

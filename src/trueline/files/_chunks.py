@@ -45,7 +45,7 @@ class GroupCodes:
 
     Examples
     --------
-    >>> from trueline.files import GroupCodes
+    >>> from trueline.files._chunks import GroupCodes
     >>> codes = GroupCodes(["north"])
     >>> codes.add(["south", "north"]), codes.names
     (array([1, 0], dtype=int32), ['north', 'south'])

@@ -288,7 +288,8 @@ class Transformer:
     --------
     >>> import pathlib, tempfile
     >>> import trueline as tl
-    >>> from trueline.files import Transformer, open_forecasts
+    >>> from trueline.files import open_forecasts
+    >>> from trueline.files._forecasts import Transformer
     >>> R = tl.Scaling().fit([-3.0, 5.0], tl.Normal([0.0, 0.0], 1.0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "new.csv"

@@ -256,7 +256,7 @@ def sample_rows(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from trueline.files import sample_rows
+    >>> from trueline.files._passes import sample_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,0.1\n3,2,0.5\n2,3,1\n")

@@ -111,7 +111,8 @@ class File(Source):
     --------
     >>> import pyarrow as pa
     >>> from pathlib import Path
-    >>> from trueline.files import Columns, File, Forecasts
+    >>> from trueline.files import Columns, Forecasts
+    >>> from trueline.files._source import File
     >>> class Memory(File):
     ...     names = ("y", "mean")
     ...

@@ -22,16 +22,13 @@ array([2., 2., 2., 2.])
 """
 
 from trueline.interop._as_distribution import as_distribution
-from trueline.interop._quantile_models import level_parameter, point_prediction, trained_levels
 from trueline.interop._readers import (
     ForecastReader,
     read_forecast,
-    refuse_forecaster,
     register_reader,
     unregister_reader,
 )
 from trueline.interop._scipy.outgoing import to_scipy
-from trueline.interop._sklearn import spread_excludes_noise
 from trueline.interop._skpro.outgoing import to_skpro
 from trueline.interop._tables.outgoing import to_frame
 from trueline.interop._torch.outgoing import to_torch
@@ -40,17 +37,12 @@ from trueline.interop._xarray.outgoing import to_xarray
 __all__ = [
     "ForecastReader",
     "as_distribution",
-    "level_parameter",
-    "point_prediction",
     "read_forecast",
-    "refuse_forecaster",
     "register_reader",
-    "spread_excludes_noise",
     "to_frame",
     "to_scipy",
     "to_skpro",
     "to_torch",
     "to_xarray",
-    "trained_levels",
     "unregister_reader",
 ]

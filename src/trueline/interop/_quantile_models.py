@@ -36,7 +36,7 @@ def trained_levels(model: Any) -> tuple[float, ...] | None:
     of such a model is not known.
 
     >>> from sklearn.linear_model import LinearRegression, QuantileRegressor
-    >>> from trueline.interop import trained_levels
+    >>> from trueline.interop._quantile_models import trained_levels
     >>> trained_levels(QuantileRegressor(quantile=0.9)), trained_levels(LinearRegression())
     ((0.9,), None)
     """
@@ -48,7 +48,7 @@ def level_parameter(estimator: Any) -> str | None:
     """Return the name of the parameter that holds a regressor's quantile level, or None.
 
     >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> from trueline.interop import level_parameter
+    >>> from trueline.interop._quantile_models import level_parameter
     >>> level_parameter(GradientBoostingRegressor(loss="quantile"))
     'alpha'
     """
@@ -82,7 +82,7 @@ def point_prediction(model: Any, X: Any) -> FloatArray:
     """Return one prediction per row, in the unit of y.
 
     >>> from sklearn.linear_model import LinearRegression
-    >>> from trueline.interop import point_prediction
+    >>> from trueline.interop._quantile_models import point_prediction
     >>> point_prediction(LinearRegression().fit([[0.0], [1.0]], [0.0, 2.0]), [[3.0]])
     array([6.])
     """

@@ -177,7 +177,7 @@ def refuse_forecaster(model: Any) -> None:
     """Raise if a model learns from a series: its ``fit(X, y)`` would take X for the series.
 
     >>> from sklearn.linear_model import LinearRegression
-    >>> from trueline.interop import refuse_forecaster
+    >>> from trueline.interop._readers import refuse_forecaster
     >>> refuse_forecaster(LinearRegression())
     """
     try:

@@ -55,7 +55,7 @@ def spread_excludes_noise(model: Any) -> bool:
 
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> from sklearn.linear_model import BayesianRidge
-    >>> from trueline.interop import spread_excludes_noise
+    >>> from trueline.interop._sklearn import spread_excludes_noise
     >>> spread_excludes_noise(RandomForestRegressor()), spread_excludes_noise(BayesianRidge())
     (True, False)
     """
