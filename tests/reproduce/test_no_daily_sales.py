@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -265,3 +266,11 @@ def test_limits(sales):
                 np.sin(2 * np.pi * days / rng.uniform(10, 200)) + 0.3 * noise,
             ):
                 assert not sales.followed_by(series, CORRELATION - 0.1, RECOVERED / 2)
+
+
+def test_results_stay_out_of_the_sdist():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    taken = settings["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    # A pattern without a leading slash matches at any depth.
+    assert all(pattern.startswith("/") for pattern in taken)
+    assert not any(pattern.startswith(("/results", "/*/")) for pattern in taken)
