@@ -20,6 +20,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "packages.md"
 #: What is there in every environment, because trueline or all lists stand on it.
 CORE = {"numpy", "pandas", "scipy", "sklearn", "trueline"}
 
+#: Compared with, but not read.
+PEERS = {"netcal"}
+
 #: Weights that have to be downloaded, and a licence to agree to: compiled, not run.
 ONLY_COMPILED = {"tabpfn"}
 
@@ -74,7 +77,7 @@ def test_every_recipe_runs_in_some_environment():
 
 
 def test_every_listed_package_has_a_recipe():
-    shown = set().union(*(r.packages for r in RECIPES)) | CORE
+    shown = set().union(*(r.packages for r in RECIPES)) | CORE | PEERS
     assert shown >= HERE
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trueline._messages import count
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.metrics._calibration import check_levels, error_of, floor_of
@@ -23,6 +25,8 @@ from trueline.recalibration._cells import Cells
 # Scores that are averaged per group.
 _GROUP_MEANS = ("inside", "width", "crps")
 _N_SUMS = 3 + len(_GROUP_MEANS)
+# Number of groups that a printed result lists.
+_MOST_SHOWN = 20
 # Number of bins of the PIT values of many rows.
 _BINS = 1 << 20
 
@@ -43,7 +47,7 @@ class GroupEvaluation:
     crps: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileEvaluation:
     r"""Result of evaluating rows that are read part by part, such as those of a file.
 
@@ -72,6 +76,17 @@ class FileEvaluation:
     overall: Evaluation
     groups: dict[str, GroupEvaluation]
     exact: bool
+
+    def __repr__(self) -> str:
+        """Return the evaluation of all rows, and one line for each of the first groups."""
+        lines = [
+            f"  {name}: {count(group.n, 'row')}, coverage {group.coverage:.4g}, "
+            f"CRPS {group.crps:.4g}"
+            for name, group in islice(self.groups.items(), _MOST_SHOWN)
+        ]
+        head = [count(len(self.groups), "group")] if self.groups else []
+        more = ["  ..."] if len(self.groups) > _MOST_SHOWN else []
+        return "\n".join([repr(self.overall), *head, *lines, *more])
 
 
 class EvaluationAccumulator:

@@ -20,6 +20,14 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
     """A forecast as a distribution of skpro, made by `to_skpro`.
 
     `as_distribution` returns the forecast. A single row without labels is a scalar distribution.
+    skpro's own checks ask for an example.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.interop._skpro.skpro_class import SkproDistribution
+    >>> SkproDistribution(tl.Samples([[0.0, 1.0, 5.0]])).mean()
+    np.float64(2.0)
     """
 
     _tags = {  # noqa: RUF012  # as in skpro
