@@ -12,6 +12,7 @@ import pytest
 import trueline as tl
 
 HOMES = {f"trueline.{module}": names.split() for module, names in tl._PUBLIC.items()}
+EXPORTING = [*tl._MODULES, "distributions", "metrics", "recalibration"]
 CLASSES = [name for name in tl.__all__ if inspect.isclass(getattr(tl, name))]
 
 
@@ -88,9 +89,19 @@ def test_an_unknown_name_gets_none():
     assert str(caught.value) == "module 'trueline' has no attribute 'zzzzzz'"
 
 
-@pytest.mark.parametrize("name", tl.__all__)
-def test_every_public_name_has_a_docstring_with_examples(name):
-    lines = (getattr(tl, name).__doc__ or "").splitlines()
+def public_objects():
+    """Every name of the top level, and every class and function that a public module exports."""
+    homes = [tl, *(import_module(f"trueline.{name}") for name in EXPORTING)]
+    for home in homes:
+        for name in getattr(home, "__all__", ()):
+            public = getattr(home, name)
+            if home is tl or inspect.isclass(public) or inspect.isfunction(public):
+                yield pytest.param(public, id=f"{home.__name__}.{name}")
+
+
+@pytest.mark.parametrize("public", list(public_objects()))
+def test_every_public_name_has_a_docstring_with_examples(public):
+    lines = (public.__doc__ or "").splitlines()
     headings = [line.strip() for line in lines]
     assert "Examples" in headings
     assert set(headings[headings.index("Examples") + 1]) == {"-"}

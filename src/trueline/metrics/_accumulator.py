@@ -37,7 +37,14 @@ FitRows = Callable[[Any], float]
 
 @dataclass(frozen=True)
 class GroupEvaluation:
-    """Results for one group of a `FileEvaluation`: n rows, and fields of an `Evaluation`."""
+    """Results for one group of a `FileEvaluation`: n rows, and fields of an `Evaluation`.
+
+    Examples
+    --------
+    >>> from trueline.metrics import GroupEvaluation
+    >>> GroupEvaluation(100, 0.02, 0.0165, coverage=0.91, interval_width=3.2, crps=0.5).coverage
+    0.91
+    """
 
     n: int
     calibration_error: float

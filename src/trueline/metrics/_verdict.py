@@ -75,6 +75,12 @@ class CoverageVerdict:
         Share of outcomes inside the interval, and what it should be.
     low, high : float
         Coverages between which chance alone moves a calibrated forecast, with probability 0.95.
+
+    Examples
+    --------
+    >>> from trueline.metrics import decide_coverage
+    >>> print(decide_coverage(0.8, 0.9, low=0.87, high=0.92).sentence)
+    90% intervals hold 80.0% of the time: too narrow.
     """
 
     decision: CoverageDecision
@@ -136,6 +142,12 @@ class CalibrationVerdict:
         Root mean square distance of the calibration curve from the diagonal.
     p_value : float
         P-value of the calibration test, with the rows of the fit taken into account.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> tl.evaluate([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0)).verdict.calibration.decision
+    'too few rows to tell'
     """
 
     decision: CalibrationDecision

@@ -161,7 +161,15 @@ class ScoreBased(Recalibrator):
 
 
 class CommonMap(ScoreBased):
-    """A recalibrator with one map for all rows; a subclass defines the law that it has."""
+    """A recalibrator with one map for all rows; a subclass defines the law that it has.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.recalibration import CommonMap
+    >>> isinstance(tl.Smooth(), CommonMap), isinstance(tl.Grouped(), CommonMap)
+    (True, False)
+    """
 
     @abstractmethod
     def _law_of(self, scores: Scores) -> ScoreLaw:

@@ -185,6 +185,12 @@ class Scores(ABC):
         Largest distance of this CDF from the one before compression.
     rounded : bool
         Whether scores were rounded, see `round_scores`.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> tl.Isotonic().fit([1.0, 3.0, 2.0], tl.Point([0.0, 0.0, 0.0])).scores_
+    <Exact residual scores: 3 values of 3 rows>
     """
 
     kind: str
