@@ -54,6 +54,7 @@ def test_evaluate_as_json(trueline, past):
     assert (document["rows"], document["kind"], document["exact"]) == (2000, "normal", True)
     assert document["columns"] == ["mean", "std"]
     assert list(document["groups"]) == ["north", "south"]
+    assert document["verdict"] == {"coverage": "too narrow", "calibration": "recalibrate"}
     assert document["notes"] == []
 
 

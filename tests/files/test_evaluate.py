@@ -177,3 +177,15 @@ def test_a_result_prints_as_plain_numbers(normal, tmp_path):
     result = tl.files.evaluate(file, R, columns=columns)
     assert "np." not in repr(result)
     assert all(type(value) in (int, float) for value in vars(result.groups["south"]).values())
+
+
+def test_it_prints_the_evaluation_and_a_line_per_group(tmp_path):
+    rows = "".join(f"{i % 3},0,1,{'ab'[i % 2]}\n" for i in range(60))
+    (tmp_path / "past.csv").write_text(f"y,mean,std,region\n{rows}")
+    found = tl.files.evaluate(tmp_path / "past.csv", columns=Columns(group="region"))
+    head, *groups = repr(found).removeprefix(f"{found.overall!r}\n").splitlines()
+    assert head == "2 groups"
+    assert groups == [
+        f"  {name}: 30 rows, coverage {group.coverage:.4g}, CRPS {group.crps:.4g}"
+        for name, group in found.groups.items()
+    ]

@@ -209,6 +209,11 @@ def test_level_weights(weights, expected):
     assert message(ValueError, tl.calibration_floor, 9, weights=weights) == expected
 
 
+def test_a_number_of_rows_that_is_a_method_is_called():
+    R = tl.Isotonic().fit(Y, F)
+    assert message(ValueError, tl.evaluate, Y, F, n_fit=R.n_fit).endswith(" R.n_fit().")
+
+
 @pytest.mark.parametrize("n", [0, -3, np.inf, np.nan, "9", None])
 def test_numbers_of_rows(n):
     assert message(ValueError, tl.calibration_floor, n) == (
