@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         Quantiles as Quantiles,
         Samples as Samples,
         StudentT as StudentT,
+        Support as Support,
     )
     from trueline.estimators import (
         CalibratedRegressor as CalibratedRegressor,
@@ -93,7 +94,7 @@ _PUBLIC = {
     "displays": "CalibrationDisplay IntervalDisplay PITDisplay RecalibrationDisplay "
     "SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
-    "StudentT",
+    "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "

@@ -2,6 +2,7 @@
 
 from trueline.distributions._abstract import Distribution, RecalibratedScores, ThroughLaw
 from trueline.distributions._combined import Mixture, Stacked, stack
+from trueline.distributions._cut import Cut, average
 from trueline.distributions._location_scale import (
     Laplace,
     LocationScale,
@@ -13,8 +14,10 @@ from trueline.distributions._location_scale import (
 )
 from trueline.distributions._public import rows_needed
 from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles, Samples
+from trueline.distributions._support import Support, learn_support
 
 __all__ = [
+    "Cut",
     "Distribution",
     "Laplace",
     "LocationScale",
@@ -29,7 +32,10 @@ __all__ = [
     "Samples",
     "Stacked",
     "StudentT",
+    "Support",
     "ThroughLaw",
+    "average",
+    "learn_support",
     "rows_needed",
     "stack",
 ]

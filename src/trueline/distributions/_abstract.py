@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray, Rows
+from trueline.distributions._atoms import Atoms
 from trueline.distributions._public import PublicMethods
-from trueline.distributions._quadrature import Quadrature
+from trueline.distributions._quadrature import Quadrature, integrals_below
 from trueline.laws import LOG_SQRT_2PI, Law, NormalLaw, ScoreLaw, normal_score, solve_increasing
 
 # Normal scores up to which a probability keeps enough digits to be inverted.
@@ -120,6 +121,23 @@ class Distribution(PublicMethods):
         """Ends of the interval over which a randomised PIT at y is uniform; `cdf` is F(y)."""
         return self._cdf_left(y), cdf
 
+    @property
+    def _atoms(self) -> Atoms | None:
+        """How the forecast was cut to have atoms; None if it was not."""
+        return None
+
+    def _uncut(self) -> Distribution:
+        """Return the forecast before it was cut; itself if it was not."""
+        return self
+
+    def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if self._atoms is None:
+            return super()._interval(coverage)
+        # A central interval would contain more than the atoms make necessary.
+        found = [self._atoms.interval(self, float(c)) for c in np.atleast_1d(coverage)]
+        lower, upper = (np.stack(ends, axis=1) for ends in zip(*found, strict=True))
+        return (lower, upper) if np.ndim(coverage) else (lower[:, 0], upper[:, 0])
+
     # ---- moments and scores of forecasts ---------------------------------------------
 
     def _quadrature(self) -> Quadrature:
@@ -156,7 +174,20 @@ class Distribution(PublicMethods):
         far = self._ppf(_OUTERMOST)
         return far[:, 1] - far[:, 0] - self._crps(far).sum(axis=1)
 
+    def _integrals(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Integrals below x of the CDF, of its square, and of the first of these, (n, k) each."""
+        return integrals_below(self, x)
+
     # ---- the score and its law -------------------------------------------------------
+
+    def _score_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Scores just below and at y, which differ only where the forecast has an atom at y.
+
+        They are one array if the forecast has no atoms, and infinite where an atom holds all
+        mass on one side.
+        """
+        s = self._score(y)
+        return s, s
 
     def _score(self, y: FloatArray) -> FloatArray:
         return normal_score(self._logcdf(y), self._logsf(y))

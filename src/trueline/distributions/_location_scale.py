@@ -94,6 +94,13 @@ class LocationScale(ThroughLaw):
     def _expected_distance(self) -> FloatArray:
         return 2.0 * self.scale * np.ravel(self.law.dispersion)
 
+    def _integrals(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        found = self.law.double_integrals(self._score(x))
+        if found is None:
+            return super()._integrals(x)
+        scale = self.scale[:, None]
+        return scale * found[0], scale * found[1], scale**2 * found[2]
+
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
 

@@ -36,6 +36,8 @@ _NARROW = 3e-4
 _QUARTERED = 32
 _ROUNDS = 20
 _GOOD = 1e-8
+# The node of the Gauss-Legendre rule with two nodes.
+_NODE = 3.0**-0.5
 
 
 class Base(Protocol):
@@ -46,6 +48,15 @@ class Base(Protocol):
     def _score(self, y: FloatArray) -> FloatArray: ...
     def _unscore(self, s: FloatArray) -> FloatArray: ...
     def _log_slope(self, y: FloatArray, s: FloatArray) -> FloatArray: ...
+    def _grid(self, z: FloatArray) -> FloatArray: ...
+
+
+class Tabulated(Protocol):
+    """The methods of a distribution that `integrals_below` uses."""
+
+    def __len__(self) -> int: ...
+    def _take(self, rows: Rows) -> Tabulated: ...
+    def _cdf(self, y: FloatArray) -> FloatArray: ...
     def _grid(self, z: FloatArray) -> FloatArray: ...
 
 
@@ -230,3 +241,32 @@ def _integrate(
     smooth = d_a * m0 + 2.0 * c2 * n1 + 3.0 * c3 * n2
     flat = 0.5 * (f_a + f_b) * total
     return np.where(wide, smooth, flat)
+
+
+def integrals_below(dist: Tabulated, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Integrals below x of the CDF, of its square and of the first, by quadrature, (n, k) each.
+
+    The CDF is integrated with two nodes between values that resolve the forecast.
+    """
+    n, k = len(dist), x.shape[1]
+    out = np.zeros((3, n, k))
+    x = np.broadcast_to(x, (n, k))
+    size = max(1, _BLOCK // (len(_SCORES) + k))
+    for start in range(0, n, size):
+        rows = np.arange(start, min(start + size, n))
+        part = dist._take(rows)
+        edges = np.concatenate([part._grid(_SCORES), x[rows]], axis=1)
+        order = np.argsort(edges, axis=1, kind="stable")
+        edges = np.take_along_axis(edges, order, axis=1)
+        half = 0.5 * np.diff(edges, axis=1)
+        low, high = (part._cdf(edges[:, :-1] + (1.0 + node) * half) for node in (-_NODE, _NODE))
+        area = half * (low + high)
+        # The integral of (stop - x) F over a panel.
+        inner = half**2 * ((1.0 + _NODE) * low + (1.0 - _NODE) * high)
+        below = np.cumsum(area, axis=1) - area
+        steps = (area, half * (low**2 + high**2), inner + 2.0 * half * below)
+        place = np.argsort(order, axis=1)[:, -k:]
+        for i, step in enumerate(steps):
+            sums = np.concatenate([np.zeros((len(rows), 1)), np.cumsum(step, axis=1)], axis=1)
+            out[i, rows] = np.take_along_axis(sums, place, axis=1)
+    return out[0], out[1], out[2]

@@ -171,6 +171,33 @@ class Interpolated(ThroughLaw):
     def _expected_distance(self) -> FloatArray:
         return 2.0 * (self._rises @ self._pieces.dispersion)
 
+    def _integrals(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        # Each integral up to the node below x, from sums over the pieces, and the rest by the law.
+        law, s = self.law, self.nodes
+        area, square, double = law.double_integrals(s)
+        j = self._locate(x)
+        t = self._score_at(x, j)
+        inner_area, inner_square, inner_double = law.double_integrals(t)
+        step = np.diff(s)
+        # The double integral over a piece from its first node on.
+        pieces = np.diff(double) - step * area[:-1]
+        rises, anchor = self._rises[:, :-1], np.maximum(j, 0)
+        sums = [np.cumsum(rises * np.diff(whole, prepend=0.0), axis=1) for whole in (area, square)]
+        wide = np.diff(self.values, axis=1)
+        first = rises[:, :1] ** 2 * double[0]
+        steps = sums[0][:, :-1] * wide + rises[:, 1:] ** 2 * pieces
+        doubles = np.cumsum(np.concatenate([first, steps], axis=1), axis=1)
+        rise = np.take_along_axis(self._rises, j + 1, axis=1)
+        at = [np.take_along_axis(whole, anchor, axis=1) for whole in (*sums, doubles)]
+        rest = [
+            rise * (inner_area - area[anchor]),
+            rise * (inner_square - square[anchor]),
+            rise * at[0] * (t - s[anchor])
+            + rise**2 * (inner_double - double[anchor] - (t - s[anchor]) * area[anchor]),
+        ]
+        found = tuple(a + b for a, b in zip(at, rest, strict=True))
+        return found[0], found[1], found[2]
+
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedQuantiles(self.values, self.nodes, law)
 

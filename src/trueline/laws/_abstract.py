@@ -96,6 +96,10 @@ class Law(ABC):
         score += self.mean - self.dispersion
         return score
 
+    def double_integrals(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Integrals below z of R, of R squared, and of the first; None if not in closed form."""
+        return None
+
     def edges(self, z: FloatArray) -> FloatArray:
         """Increasing values that resolve the law, from normal scores z; (1, m) or (n, m)."""
         return self.ppf(ndtr(z)[None, :])
@@ -120,3 +124,7 @@ class ScoreLaw(Law):
     @abstractmethod
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Integrals of R(s)**power * s**k over s < z, for power 1 or 2 and k = 0, 1, 2."""
+
+    def double_integrals(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        area, moment, _ = self.moments(z, 1)
+        return area, self.moments(z, 2)[0], z * area - moment

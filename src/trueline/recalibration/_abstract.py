@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from trueline._files import whole_file, write_text
 from trueline._validation import NotFittedError
-from trueline.distributions import Distribution
+from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
 from trueline.recalibration._scores import KINDS, Key, Scores
@@ -175,7 +175,9 @@ class Recalibrator(ABC):
         sample_weight, groups : (n,) array-like, optional
             As for ``fit``.
         upper : (n,) array-like, optional
-            Upper ends, if a row has an interval of scores. They must equal `scores` for now.
+            Upper ends, if rows have intervals of scores: those just below and at an outcome that
+            is an atom of its forecast. Ends may then be infinite. The weight of such a row is
+            spread over its interval.
         kind : {"standardised", "residual", "normal score"}
             The ``score_kind`` of the forecasts, which decides what the map can transform.
 
@@ -362,6 +364,8 @@ class Recalibrator(ABC):
         def plain(value: Any) -> Any:
             if isinstance(value, Recalibrator):
                 return value._describe()
+            if isinstance(value, Support):
+                return {"class": "Support", "params": value.to_json()}
             if isinstance(value, list | tuple):
                 return [plain(item) for item in value]
             return value.item() if isinstance(value, np.generic) else value
@@ -381,7 +385,7 @@ class Recalibrator(ABC):
         --------
         >>> import trueline as tl
         >>> tl.Isotonic().get_params()
-        {'finite_sample': True}
+        {'finite_sample': True, 'support': 'auto'}
         """
         params = {name: getattr(self, name) for name in self._param_names()}
         if deep:

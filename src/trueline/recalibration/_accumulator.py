@@ -21,10 +21,10 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import decode, encode
 from trueline.recalibration._cells import Cells
 from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
+from trueline.recalibration._score_rows import ScoreRows
 from trueline.recalibration._scores import (
     Exact,
     Key,
-    ScoreRows,
     Scores,
     collapse,
     combine,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from trueline.distributions import Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._common import CommonMap, Isotonic, is_common_map
 from trueline.recalibration._scores import Exact, Scores
@@ -29,6 +30,8 @@ class Auto(CommonMap):
         Number of folds.
     random_state : int, default 0
         Seed of the folds.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`; that of a candidate is not used.
 
     Attributes
     ----------
@@ -48,13 +51,19 @@ class Auto(CommonMap):
     """
 
     def __init__(
-        self, candidates: Sequence[CommonMap] | None = None, cv: int = 5, random_state: int = 0
+        self,
+        candidates: Sequence[CommonMap] | None = None,
+        cv: int = 5,
+        random_state: int = 0,
+        support: Support | str | None = "auto",
     ) -> None:
         self.candidates = candidates
         self.cv = cv
         self.random_state = random_state
+        self.support = support
 
     def _check_params(self) -> None:
+        super()._check_params()
         if not isinstance(self.cv, int | np.integer) or isinstance(self.cv, bool) or self.cv < 2:
             raise ValueError(f"cv is {self.cv!r}; expected an integer of 2 or more.")
         seed = self.random_state

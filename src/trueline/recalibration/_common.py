@@ -8,13 +8,21 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import check_max_knots
-from trueline.distributions import Distribution
-from trueline.laws import ExponentialTail, NormalTail, PiecewiseLaw, ScoreLaw
+from trueline._validation import FloatArray, check_max_knots
+from trueline.distributions import Distribution, Support
+from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator, in_order, rows_by_group
-from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
-from trueline.recalibration._scores import Key, ScoreRows, Scores, combine
+from trueline.recalibration._document import (
+    groups_from_json,
+    preparation_from_json,
+    scores_from_json,
+    scores_to_json,
+)
+from trueline.recalibration._empirical_law import empirical_law
+from trueline.recalibration._preparation import Preparation, check_support, prepare
+from trueline.recalibration._score_rows import ScoreRows
+from trueline.recalibration._scores import Key, Scores, combine
 
 
 class ScoreBased(Recalibrator):
@@ -27,10 +35,15 @@ class ScoreBased(Recalibrator):
     is_mergeable = True
     is_exportable = True
 
+    support: Support | str | None
+    _preparation: Preparation = Preparation()
     _scores: Scores | None = None
     _parts: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]
     _accumulator: ScoreAccumulator | None = None
+
+    def _check_params(self) -> None:
+        check_support(self.support)
 
     @abstractmethod
     def _codes(self, groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp] | None]:
@@ -44,7 +57,9 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        return self._fit_rows(ScoreRows.of_outcomes(y, dist, sample_weight), groups)
+        preparation = prepare(self.support, y, dist, sample_weight)
+        rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
+        return self._fit_rows(rows, groups)._prepared_by(preparation)
 
     def fit_scores(
         self,
@@ -56,7 +71,8 @@ class ScoreBased(Recalibrator):
         kind: str = "standardised",
     ) -> Self:
         self._check_params()
-        return self._fit_rows(ScoreRows.of_scores(scores, upper, sample_weight, kind), groups)
+        rows = ScoreRows.of_scores(scores, upper, sample_weight, kind)
+        return self._fit_rows(rows, groups)._prepared_by(Preparation())
 
     def _fit_rows(self, rows: ScoreRows, groups: ArrayLike | None) -> Self:
         names, codes = self._codes(groups, len(rows))
@@ -79,18 +95,37 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        accumulator = self._accumulator
+        accumulator, preparation = self._accumulator, self._preparation
         if self._is_fitted():
             self.check_kind(dist)
             if accumulator is None:
                 accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
-        rows = ScoreRows.of_outcomes(y, dist, sample_weight)
+        else:
+            preparation = prepare(self.support, y, dist, sample_weight)
+        rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:
             accumulator = ScoreAccumulator(rows.kind)
         accumulator.add(rows, codes, names)
         self._accumulator, self._scores = accumulator, None
+        return self._prepared_by(preparation)
+
+    def _prepared_by(self, preparation: Preparation) -> Self:
+        """Set how forecasts are prepared before they are scored."""
+        self._preparation = preparation
         return self
+
+    @property
+    def least_width_(self) -> float:
+        """Standard deviation by which forecasts are widened first; 0 unless some collapsed."""
+        self._check_fitted()
+        return self._preparation.least_width
+
+    @property
+    def atoms_(self) -> FloatArray | None:
+        """Values of outcomes that have a probability of their own; None if there are none."""
+        self._check_fitted()
+        return None if self._preparation.atoms is None else self._preparation.atoms.values
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:
         self._scores, self._parts, self._laws = scores, by_group or {}, {}
@@ -127,18 +162,25 @@ class ScoreBased(Recalibrator):
                 f"the maps were fitted on different scores ({kinds[0]} and {kinds[1]}); expected "
                 f"forecasts of the same kind in both."
             )
+        if self._preparation != other._preparation:
+            raise ValueError(
+                f"the maps were fitted with {self._preparation} and with {other._preparation}; "
+                f"expected the same. Fit one of them on all rows, or with partial_fit."
+            )
         mine, theirs = self._group_scores, other._group_scores
         joined = mine | theirs
         for key in mine.keys() & theirs.keys():
             joined[key] = combine(mine[key], theirs[key])
         joined = {key: joined[key] for key in in_order(joined)}
-        return self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
+        merged = self._unfitted_copy()._learn(combine(self.scores_, other.scores_), joined)
+        return merged._prepared_by(self._preparation)
 
     def compress(self, max_knots: int) -> Self:
         check_max_knots(max_knots)
         self._check_fitted()
         parts = {key: part.compress(max_knots) for key, part in self._group_scores.items()}
-        return self._unfitted_copy()._learn(self.scores_.compress(max_knots), parts)
+        compressed = self._unfitted_copy()._learn(self.scores_.compress(max_knots), parts)
+        return compressed._prepared_by(self._preparation)
 
     @property
     def compression_error_(self) -> float:
@@ -152,12 +194,15 @@ class ScoreBased(Recalibrator):
         state: dict[str, Any] = {"scores": scores_to_json(self.scores_)}
         if self.needs_groups:
             state["groups"] = [[key, scores_to_json(s)] for key, s in self._group_scores.items()]
+        if self._preparation != Preparation():
+            state["preparation"] = self._preparation.to_json()
         return state
 
     def _set_state(self, state: dict[str, Any]) -> None:
         scores = scores_from_json(state["scores"])
         groups = groups_from_json(state["groups"], scores.kind) if self.needs_groups else {}
         self._learn(scores, groups)
+        self._preparation = preparation_from_json(state.get("preparation"))
 
 
 class CommonMap(ScoreBased):
@@ -204,7 +249,7 @@ class CommonMap(ScoreBased):
         if groups is not None:
             raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
         self.check_kind(dist)
-        return dist._recalibrate(self.law_)
+        return self._preparation(dist)._recalibrate(self.law_)
 
 
 class Isotonic(CommonMap):
@@ -257,23 +302,17 @@ class Isotonic(CommonMap):
     [0.08, 0.9]
     """
 
-    def __init__(self, finite_sample: bool = True) -> None:
+    def __init__(self, finite_sample: bool = True, support: Support | str | None = "auto") -> None:
         self.finite_sample = finite_sample
+        self.support = support
 
     def _check_params(self) -> None:
+        super()._check_params()
         if not isinstance(self.finite_sample, bool):
             raise ValueError(f"finite_sample is {self.finite_sample!r}; expected True or False.")
 
     def _law_of(self, scores: Scores) -> ScoreLaw:
-        lower, upper = scores.cumulative()
-        shift, rows = (
-            (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)
-        )
-        right = (upper + shift) / rows
-        left = right if lower is upper else (lower + shift) / rows
-        tail = NormalTail if scores.kind == "normal score" else ExponentialTail
-        below, above = scores.mean_excesses()
-        return PiecewiseLaw(scores.values, left, right, (tail(below), tail(above)))
+        return empirical_law(scores, finite_sample=self.finite_sample)
 
 
 def is_common_map(recalibrator: object) -> TypeGuard[CommonMap]:

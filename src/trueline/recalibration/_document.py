@@ -13,9 +13,13 @@ import numpy as np
 
 from trueline._messages import InputError, Option
 from trueline._validation import FloatArray
+from trueline.distributions import Support
+from trueline.distributions._atoms import Ends, Lattice
 from trueline.recalibration._abstract import FORMAT, VERSION, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode
 from trueline.recalibration._cells import round_scores
+from trueline.recalibration._intervals import Intervals
+from trueline.recalibration._preparation import Preparation
 from trueline.recalibration._scores import KINDS, Compressed, Exact, Key, Scores
 
 Classes = dict[str, type[Recalibrator]]
@@ -80,7 +84,7 @@ def _restore(document: Any, classes: Classes) -> Recalibrator:
     state = document["state"]
     expect(isinstance(state, dict), "it has no state")
     names = recalibrator._state_fields
-    expect(set(state) == names, f"its state must hold {sorted(names)}")
+    expect(set(state) - {"preparation"} == names, f"its state must hold {sorted(names)}")
     recalibrator._set_state(state)
     return recalibrator
 
@@ -97,13 +101,17 @@ def _build(description: Any, classes: Classes, depth: int = 0) -> Recalibrator:
         f"its class is {reprlib.repr(name)}, expected one of {sorted(classes)}",
     )
     cls = classes[name]
+    names = set(cls._param_names())
     expect(
-        isinstance(params, dict) and set(params) == set(cls._param_names()),
+        # Maps that were written before outcomes could have atoms lack their support.
+        isinstance(params, dict) and set(params) <= names <= {*params, "support"},
         f"the params of {name} must be {cls._param_names()}",
     )
 
     def rich(value: Any) -> Any:
         if isinstance(value, dict):
+            if value.get("class") == Support.__name__:
+                return _support(value)
             return _build(value, classes, depth + 1)
         if isinstance(value, list):
             return [rich(item) for item in value]
@@ -115,6 +123,17 @@ def _build(description: Any, classes: Classes, depth: int = 0) -> Recalibrator:
     except (TypeError, ValueError) as error:
         raise InvalidMapError(textwrap.shorten(str(error).rstrip("."), 200)) from None
     return recalibrator
+
+
+def _support(description: dict[str, Any]) -> Support:
+    """Return a stated support from its checked description."""
+    params = description.get("params")
+    good = isinstance(params, dict) and set(params) == {"low", "high", "step", "values"}
+    expect(good, "a support is not described by low, high, step and values")
+    try:
+        return Support(**params)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidMapError(textwrap.shorten(str(error).rstrip("."), 200)) from None
 
 
 def parse(data: bytes) -> Any:
@@ -139,6 +158,11 @@ def parse(data: bytes) -> Any:
 
 def scores_to_json(scores: Scores) -> dict[str, Any]:
     """Return scores as JSON types and arrays."""
+    if isinstance(scores, Intervals):
+        # JSON has no infinity; the largest number stands for it.
+        lower, upper = (np.nan_to_num(ends) for ends in scores.rows()[:2])
+        kept = {"lower": lower, "upper": upper, "weights": scores.weights}
+        return {"kind": scores.kind, "intervals": kept}
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
         out["rounded"] = True
@@ -148,6 +172,34 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
         lower, upper = scores.cumulative()
         out |= {"lower": lower, "upper": upper, "error": scores.error}
     return out
+
+
+def preparation_from_json(data: Any) -> Preparation:
+    """Check how forecasts are prepared, None if they are not, from JSON types and return it."""
+    if data is None:
+        return Preparation()
+    good = isinstance(data, dict) and set(data) == {"least_width", "atoms"}
+    expect(good, "the preparation does not hold least_width and atoms")
+    (width,) = numbers([data["least_width"]], "least_width")
+    expect(bool(width >= 0), "the least width is below 0")
+    atoms = data["atoms"]
+    if atoms is None:
+        return Preparation(float(width))
+    expect(isinstance(atoms, dict), "the atoms are not an object")
+    cuts = numbers(atoms.get("cuts"), "cuts")
+    if set(atoms) == {"values", "cuts"}:
+        values = numbers(atoms["values"], "values", len(cuts) + 1)
+        expect(bool((np.diff(values) > 0).all()), "the values of atoms do not increase")
+        good = (values[:-1] < cuts) & (cuts < values[1:])
+        expect(bool(good.all()), "a cut is not between its values")
+        return Preparation(float(width), Lattice(values, cuts))
+    expect(set(atoms) == {"low", "high", "cuts"}, "the atoms hold unexpected fields")
+    ends = [end for end in (atoms["low"], atoms["high"]) if end is not None]
+    numbers(ends, "ends", len(cuts))
+    low, high = (atoms["low"], -np.inf), (atoms["high"], np.inf)
+    made = Ends(*(float(other if end is None else end) for end, other in (low, high)), cuts)
+    expect(made.is_valid(), "the cuts are not close to the ends of the range")
+    return Preparation(float(width), made)
 
 
 def check_kind_of_score(kind: Any) -> str:
@@ -163,6 +215,8 @@ def scores_from_json(data: Any) -> Scores:
     """Check scores from JSON types, wholly, and return them."""
     expect(isinstance(data, dict), "scores are not an object")
     kind = check_kind_of_score(data.get("kind"))
+    if set(data) == {"kind", "intervals"}:
+        return _intervals(kind, data["intervals"])
     values = numbers(data.get("values"), "values")
     expect(bool((np.diff(values) > 0).all()), "values do not increase")
     rounded = data.get("rounded", False)
@@ -181,6 +235,19 @@ def scores_from_json(data: Any) -> Scores:
     expect(bool(lower[0] > 0 and (np.diff(steps) >= 0).all()), "cumulative weights decrease")
     expect(0 <= error <= 1, "error is not within 0 and 1")
     return Compressed(kind, values, lower, upper, float(error), rounded=rounded)
+
+
+def _intervals(kind: str, data: Any) -> Intervals:
+    good = isinstance(data, dict) and set(data) == {"lower", "upper", "weights"}
+    expect(good, "intervals of scores do not hold lower, upper and weights")
+    lower = numbers(data["lower"], "lower")
+    upper = numbers(data["upper"], "upper", len(lower))
+    w = weights_from_json(data["weights"], len(lower))
+    most = np.finfo(np.float64).max
+    lower, upper = np.where(lower == -most, -np.inf, lower), np.where(upper == most, np.inf, upper)
+    good = (lower <= upper) & (lower < most) & (upper > -most)
+    expect(bool(good.all()), "an interval of scores ends before it begins")
+    return Intervals.of_rows(kind, lower, upper, w)
 
 
 def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:

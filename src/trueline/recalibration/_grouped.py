@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import UnknownGroupsWarning
-from trueline.distributions import Distribution, Stacked
+from trueline.distributions import Distribution, Stacked, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
@@ -38,6 +38,8 @@ class Grouped(ScoreBased):
     shrinkage : float, default 20
         The k above: the number of rows at which the scores of a group outweigh the pooled
         scores by two to one; 0 keeps the groups apart.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`; that of `recalibrator` is not used.
 
     Attributes
     ----------
@@ -62,11 +64,18 @@ class Grouped(ScoreBased):
     needs_groups = True
     _state_fields = frozenset({"scores", "groups"})
 
-    def __init__(self, recalibrator: Recalibrator | None = None, shrinkage: float = 20.0) -> None:
+    def __init__(
+        self,
+        recalibrator: Recalibrator | None = None,
+        shrinkage: float = 20.0,
+        support: Support | str | None = "auto",
+    ) -> None:
         self.recalibrator = recalibrator
         self.shrinkage = shrinkage
+        self.support = support
 
     def _check_params(self) -> None:
+        super()._check_params()
         self._inner()._check_params()
         k = self.shrinkage
         number = isinstance(k, int | float | np.integer | np.floating) and not isinstance(k, bool)
@@ -112,9 +121,10 @@ class Grouped(ScoreBased):
 
     def rename_groups(self, names: Mapping[Key, Key]) -> Self:
         self._check_fitted()
-        renamed = {names[key]: scores for key, scores in self._group_scores.items()}
-        sorted_groups = {key: renamed[key] for key in in_order(renamed)}
-        return self._unfitted_copy()._learn(self.scores_, sorted_groups)
+        found = {names[key]: scores for key, scores in self._group_scores.items()}
+        sorted_groups = {key: found[key] for key in in_order(found)}
+        renamed = self._unfitted_copy()._learn(self.scores_, sorted_groups)
+        return renamed._prepared_by(self._preparation)
 
     def n_fit(self, group: Key | None = None) -> float:
         return self._group_scores.get(group, self.scores_).total  # type: ignore[arg-type]
@@ -159,6 +169,7 @@ class Grouped(ScoreBased):
                 UnknownGroupsWarning,
                 stacklevel=2,
             )
+        dist = self._preparation(dist)
         laws = [self.law(key) for key in keys]
         if len(laws) == 1:
             return dist._recalibrate(laws[0])

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, ndtri
 
 from trueline._validation import FloatArray
+from trueline.distributions import Support
 from trueline.laws import BetaLaw, NormalLaw, ScoreLaw, SplineLaw
 from trueline.recalibration._common import CommonMap
 from trueline.recalibration._scores import Scores
@@ -32,6 +33,8 @@ class Smooth(CommonMap):
     ----------
     n_knots : int, optional
         Groups, 2 to 10,000; by default twice the cube root of the number of rows, at most 50.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`.
 
     Examples
     --------
@@ -44,10 +47,12 @@ class Smooth(CommonMap):
     [2.07, 1.41]
     """
 
-    def __init__(self, n_knots: int | None = None) -> None:
+    def __init__(self, n_knots: int | None = None, support: Support | str | None = "auto") -> None:
         self.n_knots = n_knots
+        self.support = support
 
     def _check_params(self) -> None:
+        super()._check_params()
         k = self.n_knots
         if k is None:
             return
@@ -84,6 +89,11 @@ class BetaCalibration(CommonMap):
     With a = b = 1 and c = 0 it is `Scaling`; the three parameters add skewness and weight in
     the tails. The map is smooth, has a density and is stable with a few dozen rows.
 
+    Parameters
+    ----------
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`.
+
     Attributes
     ----------
     law_ : BetaLaw
@@ -103,6 +113,9 @@ class BetaCalibration(CommonMap):
     True
     """
 
+    def __init__(self, support: Support | str | None = "auto") -> None:
+        self.support = support
+
     def _law_of(self, scores: Scores) -> ScoreLaw:
         x, w = scores.points()
         shift, scale = scores.mean_and_std()
@@ -119,6 +132,11 @@ class Scaling(CommonMap):
     (2022), with the bias removed as well. It needs the fewest rows and cannot fix a wrong shape:
     a recalibrated location-scale forecast is normal.
 
+    Parameters
+    ----------
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`.
+
     Examples
     --------
     >>> import trueline as tl
@@ -127,6 +145,9 @@ class Scaling(CommonMap):
     >>> G.mean(), G.std().round(4)
     (array([12.]), array([0.8165]))
     """
+
+    def __init__(self, support: Support | str | None = "auto") -> None:
+        self.support = support
 
     def _law_of(self, scores: Scores) -> ScoreLaw:
         return NormalLaw(*scores.mean_and_std())

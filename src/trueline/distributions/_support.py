@@ -1,0 +1,218 @@
+"""The values that outcomes can take: stated by the user, or learned from outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueline._validation import FloatArray
+from trueline.distributions._atoms import Atoms, Ends, Lattice
+
+# Outcomes with at most this many values, each of them taken by several rows, have no others.
+_MOST_VALUES = 50
+_ROWS_PER_VALUE = 5
+# Rows that one end of the range must hold to be an atom: a number, a share, and a multiple of the
+# rows that an ordinary value holds.
+_FEWEST_AT_END = 5
+_SHARE_AT_END = 0.01
+_TIMES_ORDINARY = 5.0
+# Rows that show whether outcomes repeat at all, which most do not.
+_GLANCE = 2000
+# More values than this are hardly different from a continuum.
+_MOST_LISTED = 1000
+# Values that may occur beyond those seen, in units of the range seen.
+_BEYOND = 3.0
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Support:
+    """The values that outcomes can take, for the parameter ``support`` of recalibrators.
+
+    Forecasts then have atoms there, quantiles are values that can occur, and nothing lies outside
+    the range. Lattices of more than 1,000 values in the range of the outcomes are treated as
+    continuous between their ends.
+
+    Parameters
+    ----------
+    low, high : float, optional
+        Ends of the range. Without `step` and `values` outcomes are continuous between them and
+        pile up at these ends, as rain does at 0.
+    step : float, optional
+        Outcomes are whole multiples of `step`, counted from `low`, or else from `high`, or else
+        from 0. Counts have a step of 1 and a `low` of 0.
+    values : sequence of float, optional
+        Outcomes take these values only, such as ratings.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> tl.Support(step=1, low=0)  # counts
+    Support(low=0.0, step=1.0)
+    >>> tl.Support(values=[1, 2, 3, 4, 5])  # ratings
+    Support(values=(1.0, 2.0, 3.0, 4.0, 5.0))
+    >>> R = tl.Isotonic(support=tl.Support(low=0)).fit([0, 0, 2.5], tl.Point([1.0, 1.0, 1.0]))
+    >>> R.transform(tl.Point([0.2])).interval(0.3)[0]
+    array([0.])
+    """
+
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+    values: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high", "step"):
+            object.__setattr__(self, name, _number(getattr(self, name), name))
+        if self.step is not None and self.step <= 0:
+            raise ValueError(f"step is {self.step}; expected a number above 0.")
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            raise ValueError(f"low is {self.low} and high is {self.high}; expected low < high.")
+        if self.values is not None:
+            if self.step is not None or self.low is not None or self.high is not None:
+                raise ValueError(
+                    "values is given with low, high or step; expected one or the other."
+                )
+            found = sorted({_number(v, "values") for v in self.values})
+            if len(found) < 2:
+                raise ValueError(
+                    f"values holds {len(found)} different numbers; expected 2 or more."
+                )
+            object.__setattr__(self, "values", tuple(found))
+        elif self.step is None and self.low is None and self.high is None:
+            raise ValueError("a Support needs low, high, step or values; expected one of them.")
+
+    def __repr__(self) -> str:
+        """Return the constructor call, without what is not given."""
+        given = {k: v for k, v in self.to_json().items() if v is not None}
+        return f"Support({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {name: getattr(self, name) for name in ("low", "high", "step", "values")}
+
+    def check(self, y: FloatArray) -> None:
+        """Raise unless all outcomes are possible; the error names the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import trueline as tl
+        >>> tl.Support(step=1, low=0).check(np.array([0.0, 3.0]))
+        """
+        bad = np.zeros(len(y), dtype=bool)
+        wanted = ""
+        if self.values is not None:
+            bad = ~np.isin(y, self.values)
+            wanted = f"one of {', '.join(f'{v:g}' for v in self.values[:10])}"
+            wanted += ", ..." if len(self.values) > 10 else ""
+        if self.step is not None:
+            places = (y - self._origin) / self.step
+            bad |= np.abs(places - np.round(places)) > _ROUNDING * np.maximum(np.abs(places), 1.0)
+            wanted = f"a multiple of {self.step:g} from {self._origin:g}"
+        if self.low is not None:
+            bad |= y < self.low
+            wanted += f"{' and ' if wanted else ''}a number of {self.low:g} or more"
+        if self.high is not None:
+            bad |= y > self.high
+            wanted += f"{' and ' if wanted else ''}a number of {self.high:g} or less"
+        if bad.any():
+            rows = np.flatnonzero(bad)
+            some = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
+            raise ValueError(
+                f"y holds {y[rows[0]]:g} in row {rows[0]}, which the support {self!r} excludes "
+                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or state "
+                f"another support; support=None allows every number."
+            )
+
+    @property
+    def _origin(self) -> float:
+        ends = [end for end in (self.low, self.high) if end is not None]
+        return ends[0] if ends else 0.0
+
+    def atoms(self, y: FloatArray) -> Atoms | None:
+        """Return the atoms, with cuts halfway between values, given outcomes that show the range.
+
+        The result is None if the values are too many to differ from a continuum.
+        """
+        if self.values is not None:
+            return _lattice(np.asarray(self.values))
+        if self.step is not None:
+            first, last = ((end - self._origin) / self.step for end in (y.min(), y.max()))
+            reach = np.ceil(max(_BEYOND * (last - first), 10.0))
+            low = first - reach if self.low is None else (self.low - self._origin) / self.step
+            high = last + reach if self.high is None else (self.high - self._origin) / self.step
+            if high - low < _MOST_LISTED:
+                places = np.arange(np.ceil(low - _ROUNDING), np.floor(high + _ROUNDING) + 1.0)
+                return _lattice(self._origin + self.step * places)
+        low = -np.inf if self.low is None else self.low
+        high = np.inf if self.high is None else self.high
+        ends = np.array([end for end in (low, high) if np.isfinite(end)])
+        return Ends(low, high, ends) if len(ends) else None
+
+
+def _lattice(values: FloatArray) -> Lattice:
+    return Lattice(values, 0.5 * (values[1:] + values[:-1]))
+
+
+def _number(value: Any, name: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool | str) or not np.isscalar(value) or not np.isfinite(float(value)):  # type: ignore[arg-type]
+        raise ValueError(f"{name} holds {value!r}; expected finite numbers.")
+    return float(value)  # type: ignore[arg-type]
+
+
+def learn_support(y: FloatArray) -> Support | None:
+    """Return the support of outcomes that have atoms; None if they have none.
+
+    Outcomes have atoms if they take at most 50 values, with five rows or more for each on average
+    (counts and ratings), or if one end of their range holds at least 1% of the rows, and far more
+    than other values do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.distributions import learn_support
+    >>> rng = np.random.default_rng(0)
+    >>> learn_support(rng.poisson(1.0, size=500).astype(float))
+    Support(low=0.0, step=1.0)
+    >>> learn_support(np.maximum(rng.normal(size=500), 0.0))
+    Support(low=0.0)
+    >>> learn_support(rng.normal(size=500)) is None
+    True
+    """
+    few = y[:: max(len(y) // _GLANCE, 1)]
+    if len(np.unique(few)) == len(few):
+        return None
+    values, counts = np.unique(y, return_counts=True)
+    n = len(y)
+    if len(values) < 2:
+        return None
+    if len(values) <= _MOST_VALUES and n >= _ROWS_PER_VALUE * len(values):
+        return _discrete(values, counts)
+    least = max(_FEWEST_AT_END, _SHARE_AT_END * n, _TIMES_ORDINARY * float(np.median(counts)))
+    low = float(values[0]) if counts[0] >= least else None
+    high = float(values[-1]) if counts[-1] >= least else None
+    return None if low is None and high is None else Support(low=low, high=high)
+
+
+def _discrete(values: FloatArray, counts: Any) -> Support:
+    """Return the support of outcomes that take few values."""
+    step = float(np.diff(values).min())
+    places = (values - values[0]) / step
+    regular = np.abs(places - np.round(places)).max() <= _ROUNDING * max(places[-1], 1.0)
+    if not regular or places[-1] > _MOST_LISTED / (2.0 * _BEYOND):
+        return Support(values=values.tolist())
+    low = float(values[0]) if counts[0] >= _FEWEST_AT_END else None
+    high = float(values[-1]) if counts[-1] >= _FEWEST_AT_END else None
+    # Outcomes that are never negative, such as counts, stay so.
+    through_zero = abs(values[0] / step - round(values[0] / step)) <= _ROUNDING
+    if low is None and values[0] >= 0 and through_zero:
+        low = 0.0
+    if low is None and high is None and not through_zero:
+        return Support(values=values.tolist())
+    return Support(low=low, high=high, step=step)

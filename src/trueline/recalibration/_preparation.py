@@ -1,0 +1,185 @@
+"""What is done to forecasts before they are scored: a least width, and the atoms of outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trueline._validation import FloatArray
+from trueline.distributions import Cut, Distribution, Support, learn_support
+from trueline.distributions._atoms import Atoms
+from trueline.recalibration._empirical_law import empirical_law
+from trueline.recalibration._score_rows import ScoreRows, check_outcomes
+
+# Rows from which cuts are learned: their number times that of cuts, and the fewest.
+_ENOUGH = 1 << 17
+_FEWEST = 2000
+# Times that cuts and map are learned from each other, and shares of the way to cuts that match the
+# forecasts before recalibration.
+_ROUNDS = 3
+_STEPS = (0.25, 0.5, 0.75, 1.0)
+# Steps that halve the range of a cut, and digits of the share of that range that are kept.
+_HALVINGS = 16
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Forecasts are widened by `least_width` and cut at `atoms`, in this order."""
+
+    least_width: float = 0.0
+    atoms: Atoms | None = None
+
+    def __call__(self, dist: Distribution) -> Distribution:
+        """Return the prepared forecasts."""
+        wide = dist._widened(self.least_width)
+        return wide if self.atoms is None else Cut(wide._uncut(), self.atoms)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON types."""
+        atoms = None if self.atoms is None else self.atoms.to_json()
+        return {"least_width": self.least_width, "atoms": atoms}
+
+    def __str__(self) -> str:
+        """Describe the preparation in a message."""
+        parts = [f"a least width of {self.least_width:g}"] if self.least_width else []
+        if self.atoms is not None:
+            values = self.atoms.values
+            some = ", ".join(f"{v:g}" for v in values[:3]) + (", ..." if len(values) > 3 else "")
+            parts.append(f"atoms at {some}")
+        return " and ".join(parts) or "no least width and no atoms"
+
+
+def check_support(support: object) -> None:
+    """Raise unless the parameter is "auto", "counts", a `Support` or None."""
+    if support is None or isinstance(support, Support):
+        return
+    if not (isinstance(support, str) and support in {"auto", "counts"}):
+        raise ValueError(
+            f'support is {support!r}; expected "auto", "counts", None for outcomes without atoms, '
+            f"or a Support such as Support(low=0)."
+        )
+
+
+def find_support(support: Support | str | None, y: FloatArray) -> Support | None:
+    """Return the support that the parameter asks for, given outcomes; they are checked."""
+    if support == "auto":
+        return learn_support(y)
+    stated = Support(low=0, step=1) if isinstance(support, str) else support
+    if stated is not None:
+        stated.check(y)
+    return stated
+
+
+def prepare(
+    support: Support | str | None,
+    y: ArrayLike,
+    dist: Distribution,
+    sample_weight: ArrayLike | None,
+) -> Preparation:
+    """Learn how forecasts are prepared from outcomes, their forecasts and weights."""
+    outcomes, w = check_outcomes(y, dist, sample_weight)
+    if w is not None and not w.min() > 0:
+        kept = np.flatnonzero(w > 0)
+        outcomes, dist, w = outcomes[kept], dist._take(kept), w[kept]
+    if not np.isfinite(outcomes).all():
+        return Preparation()  # the scores raise an error that names the row
+    found = find_support(support, outcomes)
+    atoms = None if found is None else found.atoms(outcomes)
+    return with_learned_cuts(Preparation(0.0, atoms), outcomes, dist, w)
+
+
+def with_learned_cuts(
+    preparation: Preparation, y: FloatArray, dist: Distribution, w: FloatArray | None
+) -> Preparation:
+    """Move the cuts to where recalibrated forecasts have the lowest CRPS.
+
+    A forecast of rain is hardly ever exactly 0, and one of ratings stays away from the extremes,
+    so that a cut at 0, or halfway between ratings, gives some atoms too little. Cuts at which the
+    mean forecast, before or after recalibration, gives each atom its share in y are candidates.
+    The cuts stay where they are unless a candidate is better by more than one standard error.
+    """
+    atoms = preparation.atoms
+    if atoms is None:
+        return preparation
+    share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
+    wanted = share @ (y[:, None] <= atoms.values_below_cuts()[None, :])
+    slack = np.sqrt(wanted * (1.0 - wanted) * (share @ share))
+    some = np.flatnonzero((wanted > 0.0) & (wanted < 1.0))
+    limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
+    most = max(_ENOUGH // max(len(some), 1), _FEWEST)
+    if len(y) > most:
+        few = np.argsort(y, kind="stable")[:: -(-len(y) // most)]
+        y, dist, w = y[few], dist._take(few), None if w is None else w[few]
+        share = share[few] / share[few].sum()
+    wide = dist._widened(preparation.least_width)._uncut()
+    rows = _Rows(y, wide, w, share)
+
+    def matched(start: Atoms, recalibrated: Distribution) -> Atoms:
+        cuts = start.cuts.copy()
+        bounds = wanted[some] - slack[some], wanted[some] + slack[some]
+        cuts[some] = _solve(recalibrated, cuts[some], share, bounds, limits)
+        return start.with_cuts(cuts)
+
+    raw = matched(atoms, wide)
+    candidates = [atoms.with_cuts(atoms.cuts + t * (raw.cuts - atoms.cuts)) for t in _STEPS]
+    after = atoms
+    for _ in range(_ROUNDS):
+        after = matched(after, rows.recalibrated(after)._uncut())
+    best, loss = atoms, rows.losses(atoms)
+    for candidate in dict.fromkeys([*candidates, after]):
+        found = rows.losses(candidate)
+        gain = loss - found
+        mean = float(share @ gain)
+        if mean > np.sqrt(share**2 @ (gain - mean) ** 2):
+            best, loss = candidate, found
+    return replace(preparation, atoms=best)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows that cuts are learned from."""
+
+    y: FloatArray
+    dist: Distribution
+    w: FloatArray | None
+    share: FloatArray
+
+    def recalibrated(self, atoms: Atoms) -> Distribution:
+        """Return the forecasts, cut at these atoms and recalibrated on the rows themselves."""
+        cut = Cut(self.dist, atoms)
+        return cut._recalibrate(empirical_law(ScoreRows.of_outcomes(self.y, cut, self.w).sort()))
+
+    def losses(self, atoms: Atoms) -> FloatArray:
+        """Return the CRPS of each row."""
+        return self.recalibrated(atoms)._crps(self.y[:, None])[:, 0]
+
+
+Ends = tuple[FloatArray, FloatArray]
+
+
+def _solve(
+    dist: Distribution, start: FloatArray, share: FloatArray, wanted: Ends, limits: Ends
+) -> FloatArray:
+    """Return the cuts at which the mean CDF comes into the wanted range, within their limits."""
+
+    def mean_cdf(x: FloatArray) -> FloatArray:
+        return share @ np.broadcast_to(dist._cdf(x[None, :]), (len(dist), len(x)))
+
+    now = mean_cdf(start)
+    target = np.clip(now, *wanted)
+    low, high = np.where(now < target, start, limits[0]), np.where(now > target, start, limits[1])
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        below = mean_cdf(middle) < target
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    # Rounded, so that the order of rows cannot change a cut.
+    unit = (limits[1] - limits[0]) * 10.0**-_DIGITS
+    cuts = (
+        limits[0]
+        + np.round((0.5 * (low + high) - limits[0]) / np.where(unit > 0, unit, 1.0)) * unit
+    )
+    return np.where(now == target, start, cuts)
