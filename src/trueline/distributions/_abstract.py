@@ -219,6 +219,21 @@ class Distribution(PublicMethods):
         """Return the same family with other parameters, (n,) each; None if it has not both."""
         return None
 
+    def _widened(self, e: float) -> Distribution:
+        """Return forecasts whose quantiles are those of this one plus e times a normal score.
+
+        A row that is far too narrow then has an ordinary score. The score still increases with
+        y, and the rows of a selection are widened as in the whole. Zero returns the object
+        itself, and so does a class that does not define how it is widened, such as `Point`.
+
+        Parameters
+        ----------
+        e : float
+            The standard deviation that a row without any spread gets, in the unit of y; 0 or
+            more.
+        """
+        return self
+
     def __repr__(self) -> str:
         """Return the class and the number of rows."""
         return f"{type(self).__name__}({len(self)} rows)"
@@ -341,3 +356,7 @@ class RecalibratedScores(ThroughLaw):
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]
+
+    def _widened(self, e: float) -> Distribution:
+        base = self.base._widened(e)
+        return self if base is self.base else RecalibratedScores(base, self.law)

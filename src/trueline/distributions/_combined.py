@@ -144,6 +144,14 @@ class Mixture(Distribution):
         # The score belongs to the continuous curves, so the map applies to them.
         return RecalibratedScores(self._continuous(), law)
 
+    def _widened(self, e: float) -> Distribution:
+        components = [c._widened(e) for c in self.components]
+        if all(wide is c for wide, c in zip(components, self.components, strict=True)):
+            return self
+        wider = object.__new__(Mixture)
+        wider.components, wider.weights = components, self.weights
+        return wider
+
     @cached_property
     def _frame(self) -> tuple[FloatArray, FloatArray]:
         """Centre and width of each row, (n, 1), from the components' central quantiles."""
@@ -394,6 +402,12 @@ class Stacked(Distribution):
 
     def _continuous(self) -> Distribution:
         return Stacked([part._continuous() for part in self.parts], self.rows)
+
+    def _widened(self, e: float) -> Distribution:
+        parts = [part._widened(e) for part in self.parts]
+        if all(wide is part for wide, part in zip(parts, self.parts, strict=True)):
+            return self
+        return Stacked(parts, self.rows)
 
     def _learned_laws(self) -> list[Law]:
         return [law for part in self.parts for law in part._learned_laws()]

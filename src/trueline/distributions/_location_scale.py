@@ -97,6 +97,15 @@ class LocationScale(ThroughLaw):
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
 
+    def _widened(self, e: float) -> Distribution:
+        # The addition to a quantile is e times that of the family's own standard law, which is
+        # the normal score for a `Normal`. The family stays the same this way.
+        if e == 0.0:
+            return self
+        wider = copy(self)
+        wider.scale = self.scale + e
+        return wider
+
 
 class RecalibratedLocationScale(LocationScale):
     """A recalibrated location-scale forecast: any law for Z. Made by ``transform``.
@@ -118,6 +127,10 @@ class RecalibratedLocationScale(LocationScale):
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]
+
+    def _widened(self, e: float) -> Distribution:
+        # The law of a recalibrated `Point` is in the unit of y, and its scale of 1 is no width.
+        return self if self.score_kind == Point.score_kind else super()._widened(e)
 
 
 class _Family(LocationScale):
@@ -277,6 +290,9 @@ class Point(LocationScale):
 
     def _take(self, rows: Rows) -> Distribution:
         return Point(self.loc[rows])
+
+    def _widened(self, e: float) -> Distribution:
+        return self
 
     def _continuous(self) -> Distribution:
         raise TypeError(

@@ -197,6 +197,11 @@ class RecalibratedQuantiles(Interpolated):
     def _learned_laws(self) -> list[Law]:
         return [self.law]
 
+    def _widened(self, e: float) -> Distribution:
+        if e == 0.0:
+            return self
+        return RecalibratedQuantiles(self.values + e * self.nodes, self.nodes, self.law)
+
 
 class Quantiles(Interpolated):
     """Forecasts given by quantiles at common levels.
@@ -253,6 +258,9 @@ class Quantiles(Interpolated):
     def _take(self, rows: Rows) -> Distribution:
         return Quantiles(self.levels, self.values[rows])
 
+    def _widened(self, e: float) -> Distribution:
+        return self if e == 0.0 else Quantiles(self.levels, self.values + e * self.nodes)
+
 
 class Samples(Distribution):
     """Forecasts given by draws: posterior samples, ensemble members, simulated paths.
@@ -302,8 +310,20 @@ class Samples(Distribution):
                 "draws has 1 column; expected at least 2, because one draw says nothing about the "
                 "spread. Use Point for a single value."
             )
-        nodes = np.asarray(ndtri((np.arange(k) + 0.5) / k))
-        return RecalibratedQuantiles(self.draws, nodes, NormalLaw())
+        return RecalibratedQuantiles(self.draws, self._nodes, NormalLaw())
+
+    @property
+    def _nodes(self) -> FloatArray:
+        """Normal scores of the sorted draws, (k,)."""
+        k = self.draws.shape[1]
+        return np.asarray(ndtri((np.arange(k) + 0.5) / k))
+
+    def _widened(self, e: float) -> Distribution:
+        if e == 0.0:
+            return self
+        wider = object.__new__(Samples)
+        wider.draws = self.draws + e * self._nodes
+        return wider
 
     def _continuous(self) -> Distribution:
         return self._curve
