@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from trueline._validation import FloatArray
-from trueline.distributions import Distribution
+from trueline.distributions import Distribution, Quantiles
 from trueline.laws import ScoreLaw
 from trueline.recalibration._scores import ScoreRows, Scores
 
@@ -33,6 +34,10 @@ _OUTLYING = 30.0
 # A set has no outlying score if the largest is below this multiple of the lower quartile. For
 # normal scores this is a little less than the bound above.
 _QUARTILE, _SPREAD = 0.25, 60.0
+# Levels of the quantiles that stand for forecasts without a closed form of the CRPS.
+_LEVELS = ndtr(np.linspace(-4.0, 4.0, 17))
+# Levels at minus one, zero and plus one standard deviation of a normal.
+_CENTRAL = ndtr(np.array([[-1.0, 0.0, 1.0]]))
 # Share of the rows, those with the largest values, that a typical value leaves out.
 _TRIMMED = 0.01
 # Scores beyond this overflow in the variance of a law. A CRPS beyond the next, in units of the
@@ -132,6 +137,26 @@ def screen(y: FloatArray, dist: Distribution, w: FloatArray | None = None) -> bo
     return bool(_suspects(y, dist).any())
 
 
+def has_outlying(scores: FloatArray) -> bool:
+    """Whether the largest score is far beyond the lower quartile, in absolute value.
+
+    This is the first step of `screen`, for callers that have the scores, (n,), already: where it
+    is False, the least width is 0. A NaN makes it False.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.recalibration._least_width import has_outlying
+    >>> s = np.random.default_rng(0).normal(size=1000)
+    >>> has_outlying(s), has_outlying(np.append(s, -1e6))
+    (False, True)
+    """
+    # Comparing the largest score with a quantile needs no sort: it is enough to count.
+    near = max(scores.max(), -scores.min()) / _SPREAD
+    below = np.count_nonzero((scores < near) & (scores > -near))
+    return bool(below > _QUARTILE * len(scores))
+
+
 def held_out_crps(
     y: FloatArray,
     dist: Distribution,
@@ -189,13 +214,11 @@ def _suspects(y: FloatArray, dist: Distribution) -> NDArray[np.bool_]:
         return marked
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         s = dist._score(y[:, None])[:, 0]
-        # Comparing the largest score with a quartile needs no sort: it is enough to count.
-        near = max(s.max(), -s.min()) / _SPREAD
-        if not np.count_nonzero((s < near) & (s > -near)) > _QUARTILE * len(s):
+        if not has_outlying(s):
             return marked
-        width = dist._width()
+        centre, width = _centre_and_width(dist)
         typical_width = _typical(width)
-        typical_score = _typical(np.abs(y - dist._centre())) / typical_width
+        typical_score = _typical(np.abs(y - centre)) / typical_width
         narrow = np.flatnonzero(width < _NARROW * typical_width)
         size = np.abs(s[narrow])
         # Equal widths are ranked by score, so that the order of rows does not matter.
@@ -203,6 +226,14 @@ def _suspects(y: FloatArray, dist: Distribution) -> NDArray[np.bool_]:
         bound = _OUTLYING * typical_score * np.sqrt(np.arange(1.0, len(narrow) + 1.0))
         marked[narrow[order[size[order] > bound]]] = True
     return marked
+
+
+def _centre_and_width(dist: Distribution) -> tuple[FloatArray, FloatArray]:
+    """Return the centre and the width of each row; quantiles where moments would be slow."""
+    if dist._closed_crps:
+        return dist._centre(), dist._width()
+    low, middle, high = dist._ppf(_CENTRAL).T
+    return middle, 0.5 * (high - low)
 
 
 def _typical(a: FloatArray) -> np.float64:
@@ -222,12 +253,19 @@ def _choose(
     """Return the width with the lowest held-out CRPS, by the one-standard-error rule."""
     if len(y) < _FOLDS or not np.isfinite(y).all() or not _can_be_widened(dist):
         return 0.0
-    error = np.abs(y - dist._centre())
+    centre, width = _centre_and_width(dist)
+    error = np.abs(y - centre)
     unit = float(_typical(error)) or float(error.mean())
     if not 0.0 < unit < np.inf:
         return 0.0
-    rows, count = _rows_to_choose_on(y, dist, w, suspects)
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = dist._score(y[:, None])[:, 0]
+    # The order of rows must not matter, so that ties in y are ordered by score, width and weight.
+    order = np.lexsort((width, s, y) if w is None else (w, width, s, y))
+    rows, count = _evenly_spaced(order, w, suspects)
     y, dist = y[rows], dist._take(rows)
+    if not dist._closed_crps:
+        dist = Quantiles(_LEVELS, dist._ppf(_LEVELS[None, :]))
     # Neighbours in the order of y are in different folds.
     fold = np.arange(len(y)) % _FOLDS
     losses = []
@@ -238,24 +276,20 @@ def _choose(
     return unit * SHARES[_first_as_good_as_the_best(losses, count)]
 
 
-def _rows_to_choose_on(
-    y: FloatArray, dist: Distribution, w: FloatArray | None, suspects: NDArray[np.bool_]
+def _evenly_spaced(
+    order: NDArray[np.intp], w: FloatArray | None, suspects: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], FloatArray | None]:
-    """Return rows in the order of y, which are all of them or an evenly spaced part, and weights.
+    """Return all rows in this order, or an evenly spaced part if there are many, and weights.
 
     A part includes all suspicious rows, unless there are many of them. Their weights are such
-    that they keep the share that they have of all rows. The order of rows in `dist` does not
-    matter: ties in y are ordered by score, width and weight.
+    that they keep the share that they have of all rows.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        keys = [dist._width(), dist._score(y[:, None])[:, 0], y]
-    order = np.lexsort(keys if w is None else [w, *keys])
-    if len(y) <= _MOST_ROWS:
+    if len(order) <= _MOST_ROWS:
         return order, None if w is None else w[order]
     always = suspects[order]
     if np.count_nonzero(always) > _MOST_SUSPECTS:
         always[:] = False
-    step = -(-len(y) // _MOST_ROWS)
+    step = -(-len(order) // _MOST_ROWS)
     chosen = always.copy()
     chosen[np.flatnonzero(~always)[::step]] = True
     rows = order[chosen]
