@@ -54,6 +54,8 @@ class Distribution(PublicMethods):
     _row_parameters: ClassVar[tuple[str, ...]] = ()
     #: Whether rows have a spread; a point forecast has none.
     _has_spread: ClassVar[bool] = True
+    #: Whether the CRPS of a recalibrated forecast has a closed form; otherwise it is slow.
+    _closed_crps: ClassVar[bool] = False
     #: Whether all mass is on atoms.
     _discrete: ClassVar[bool] = False
     #: Normal score up to which the CDF and the survival function have enough digits.

@@ -349,6 +349,7 @@ class Stacked(Distribution):
                 f"expected one kind."
             )
         self.score_kind = kinds.pop()  # type: ignore[misc]  # that of the parts
+        self._closed_crps = all(part._closed_crps for part in self.parts)  # type: ignore[misc]
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -25,6 +25,7 @@ class LocationScale(ThroughLaw):
 
     score_kind: ClassVar[str] = "standardised"
     _affine_score: ClassVar[bool] = True
+    _closed_crps: ClassVar[bool] = True
 
     loc: FloatArray
     scale: FloatArray

@@ -40,6 +40,7 @@ class Interpolated(ThroughLaw):
     values: FloatArray
     nodes: FloatArray
     law: ScoreLaw
+    _closed_crps: ClassVar[bool] = True
     _may_have_atoms = True
 
     def __len__(self) -> int:
@@ -313,6 +314,7 @@ class Samples(Distribution):
 
     _kind: ClassVar[str] = "samples"
     _row_parameters: ClassVar[tuple[str, ...]] = ("draws",)
+    _closed_crps: ClassVar[bool] = True
     _discrete: ClassVar[bool] = True
 
     draws: FloatArray
