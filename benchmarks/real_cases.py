@@ -131,7 +131,7 @@ def copies(make: Callable[[np.random.Generator], np.ndarray], runs: int) -> Mean
 
 
 @cache
-def weekdays(runs: int, counts: bool = False) -> dict[str, Mean]:
+def weekdays(counts: bool, runs: int) -> dict[str, Mean]:
     """Coverage of an integer cv, and its CRPS relative to folds of shuffled rows.
 
     The only feature is the day of the week, so that many rows have equal features; for counts
