@@ -131,7 +131,7 @@ class Row:
 
     def judge(self, mean: Mean) -> str:
         beyond = self.beyond(mean)
-        return "ok" if beyond == 0.0 else "NOT" if beyond > 2.0 else "within 2 s.e."
+        return "ok" if beyond == 0.0 else "within 2 s.e." if beyond <= 2.0 else "NOT"
 
     @property
     def before(self) -> str:
