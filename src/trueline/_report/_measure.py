@@ -86,11 +86,10 @@ def measure(
 
 def _rows(y: FloatArray, dist: Distribution, coverage: float) -> Rows:
     inside, width, median, score = np.empty((4, y.size))
-    tail = 0.5 * (1.0 - coverage)
     for start in range(0, y.size, _BLOCK):
         block = slice(start, min(start + _BLOCK, y.size))
         outcomes, part = y[block], dist._take(np.arange(block.start, block.stop))
-        lower, upper = part._quantiles(np.array(tail)), part._quantiles(np.array(1.0 - tail))
+        lower, upper = part._interval(np.array(coverage))
         inside[block] = interval_misses(outcomes, lower, upper) == 0.0
         width[block] = upper - lower
         median[block] = part.median()

@@ -219,9 +219,7 @@ class PublicMethods(ABC):
         (array([-1.64,  8.36]), array([ 1.64, 11.64]))
         """
         # For a small batch the checks would take longer than the interval.
-        tail, lower, upper = (
-            _remembered_levels(coverage) if type(coverage) is float else _central_levels(coverage)
-        )
+        tail, shares = _remembered(coverage) if type(coverage) is float else _shares(coverage)
         low, high = self._supported
         if tail < max(low, 1.0 - high) * _ROUNDING:
             warnings.warn(
@@ -231,7 +229,12 @@ class PublicMethods(ABC):
                 CalibrationWarning,
                 stacklevel=2,
             )
-        return self._quantiles(lower), self._quantiles(upper)
+        return self._interval(shares)
+
+    def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ends of the intervals, for one coverage (0-d) or several (1-d), without checks."""
+        tail = np.asarray(0.5 * (1.0 - coverage))
+        return self._quantiles(tail), self._quantiles(np.asarray(1.0 - tail))
 
     def crps(self, y: ArrayLike) -> FloatArray:
         """Continuous ranked probability score of each row, lower is better.
@@ -310,13 +313,13 @@ class PublicMethods(ABC):
         return self._at("_unscore", s)
 
 
-def _central_levels(coverage: ArrayLike) -> tuple[float, FloatArray, FloatArray]:
-    """Return the smallest lower level, and the levels of the lower and upper ends."""
-    lower = np.asarray(0.5 * (1.0 - levels(coverage, "coverage")))
-    return float(lower.min()), lower, np.asarray(1.0 - lower)
+def _shares(coverage: ArrayLike) -> tuple[float, FloatArray]:
+    """Return the smallest level that the intervals need, and the checked coverages."""
+    shares = levels(coverage, "coverage")
+    return float(0.5 * (1.0 - shares.max())), shares
 
 
-_remembered_levels = lru_cache(maxsize=128)(_central_levels)
+_remembered = lru_cache(maxsize=128)(_shares)
 
 
 def rows_needed(level: float) -> int:

@@ -306,8 +306,7 @@ def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, Flo
     """Return all scores per row."""
     if parts := dist._parts():
         return _scores_by_part(y, parts, coverage)
-    tail = 0.5 * (1.0 - coverage)
-    lower, upper = dist._quantiles(np.array(tail)), dist._quantiles(np.array(1.0 - tail))
+    lower, upper = dist._interval(np.array(coverage))
     miss = interval_misses(y, lower, upper)
     with np.errstate(over="ignore"):
         pit, crps, log_density = (rows[:, 0] for rows in dist._cdf_crps_logpdf(y[:, None]))

@@ -89,15 +89,16 @@ def intervals(
 ) -> list[Markup]:
     """Draw intervals and outcomes of some rows, one plot per forecast, on one scale."""
     coverage = forecasts[0].facts.target
-    levels = np.array([0.5 * (1.0 - coverage), 0.5, 0.5 * (1.0 + coverage)])
     outcomes = y[shown.rows]
-    quantiles = [f.dist._take(shown.rows)._quantiles(levels) for f in forecasts]
-    scale = _scale(outcomes, quantiles)
+    drawn = [f.dist._take(shown.rows) for f in forecasts]
+    ends = [part._interval(np.array(coverage)) for part in drawn]
+    scale = _scale(outcomes, np.concatenate(ends))
     several = len(forecasts) > 1
     figures = []
-    for f, (lower, middle, upper) in zip(forecasts, (q.T for q in quantiles), strict=True):
+    for f, part, (lower, upper) in zip(forecasts, drawn, ends, strict=True):
         missed = interval_misses(outcomes, lower, upper) > 0
         note = _note(missed, f)
+        bars = _Bars(lower, part.median(), upper, outcomes, missed)
         name = f"The {promise(coverage)} intervals"
         figures.append(
             figure(
@@ -105,7 +106,7 @@ def intervals(
                 note,
                 [dot_key("inside", "dot", 2.4), dot_key("missed", "miss", 3.6)],
                 f"{y_name}{f' ({unit.strip()})' if unit else ''}",
-                _drawing(f, shown, scale, _Bars(lower, middle, upper, outcomes, missed), unit),
+                _drawing(f, shown, scale, bars, unit),
                 shown.axis_name,
                 slot=f.slot if several else None,
             )
@@ -124,8 +125,7 @@ class _Bars:
     missed: NDArray[np.bool_]
 
 
-def _scale(outcomes: FloatArray, quantiles: Sequence[FloatArray]) -> svg.Axis:
-    ends = np.concatenate([q.ravel() for q in quantiles])
+def _scale(outcomes: FloatArray, ends: FloatArray) -> svg.Axis:
     ends = ends[np.isfinite(ends)]
     low, high = float(outcomes.min()), float(outcomes.max())
     if ends.size:
