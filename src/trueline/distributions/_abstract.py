@@ -16,6 +16,8 @@ from trueline.laws import LOG_SQRT_2PI, Law, NormalLaw, ScoreLaw, normal_score, 
 
 # Normal scores up to which a probability keeps enough digits to be inverted.
 _NEAR = 5.0
+# Relative error of a CDF that is computed from a score.
+_ROUNDING = 1e-12
 # Levels with a negligible mass beyond them.
 _OUTERMOST = np.array([[1e-12, 1.0 - 1e-12]])
 
@@ -79,6 +81,12 @@ class Distribution(PublicMethods):
         """P(Y < y); differs from the CDF at atoms only."""
         return self._cdf(y)
 
+    def _pmf(self, y: FloatArray) -> FloatArray:
+        """P(Y = y); steps of the CDF that are no larger than its rounding error count as none."""
+        cdf = self._cdf(y)
+        mass = cdf - self._cdf_left(y)
+        return np.where(mass > _ROUNDING * cdf, mass, 0.0)
+
     def _sf(self, y: FloatArray) -> FloatArray:
         return 1.0 - self._cdf(y)
 
@@ -139,6 +147,19 @@ class Distribution(PublicMethods):
         found = [self._atoms.interval(self, float(c)) for c in np.atleast_1d(coverage)]
         lower, upper = (np.stack(ends, axis=1) for ends in zip(*found, strict=True))
         return (lower, upper) if np.ndim(coverage) else (lower[:, 0], upper[:, 0])
+
+    def _atom_mass(self, y: FloatArray) -> FloatArray:
+        """Probability of y as a reader of the forecast would put it; see `Interpolated`."""
+        return self._pmf(y)
+
+    def _interval_mass(self, coverage: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Probability that outcomes fall inside intervals of this coverage, ends included, (n,).
+
+        It is the coverage itself, unless atoms or a small number of draws move it.
+        """
+        if not self._has_atoms():
+            return np.full(len(self), coverage)
+        return (self._cdf(upper[:, None]) - self._cdf_left(lower[:, None]))[:, 0]
 
     # ---- moments and scores of forecasts ---------------------------------------------
 

@@ -96,6 +96,30 @@ class Mixture(Distribution):
         lows, highs = zip(*(c._supported for c in self.components), strict=True)
         return max(lows), min(highs)
 
+    @property
+    def _n_fit(self) -> float | None:
+        """Number of rows with the sampling noise of this average of maps; None if one is unknown.
+
+        Each map adds the square of its weight, divided by its rows, to the variance of the PIT, so
+        K maps of n / K rows each are worth n rows. Different maps are taken to be fitted on
+        different rows, as those of cross-validation are; the rows of a map that several
+        components share count once.
+        """
+        weight: dict[int, float] = {}
+        rows: dict[int, float] = {}
+        for share, part in zip(self.weights.mean(axis=0).tolist(), self.components, strict=True):
+            if part._n_fit is None:
+                return None
+            law = next(iter(part._learned_laws()), part)
+            weight[id(law)] = weight.get(id(law), 0.0) + share
+            rows[id(law)] = part._n_fit
+        return 1.0 / sum(share**2 / rows[law] for law, share in weight.items())
+
+    def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
+        bounds = [(w, c._pit_bounds(y, c._cdf(y))) for w, c in self._pairs()]
+        lower, upper = (_sum([w * ends[i] for w, ends in bounds]) for i in (0, 1))
+        return lower, upper
+
     def _has_atoms(self) -> bool:
         return any(c._has_atoms() for c in self.components)
 
@@ -377,8 +401,13 @@ class Stacked(Distribution):
 
     @property
     def _n_fit(self) -> float | None:
-        rows = [part._n_fit for part in self.parts]
-        return None if None in rows else sum(filter(None, rows))
+        """Number of rows with the sampling noise of these maps; the sum if all shares agree."""
+        noise = 0.0
+        for part, rows in self._parts():
+            if part._n_fit is None:
+                return None
+            noise += (len(rows) / len(self)) ** 2 / part._n_fit
+        return 1.0 / noise
 
     def _has_atoms(self) -> bool:
         return any(part._has_atoms() for part in self.parts)
@@ -397,6 +426,26 @@ class Stacked(Distribution):
     _mean = _by_part("_mean")
     _var = _by_part("_var")
     _expected_distance = _by_part("_expected_distance")
+    _atom_mass = _by_part("_atom_mass")
+
+    def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
+        lower, upper = np.empty((2, len(self), *coverage.shape))
+        for part, rows in self._parts():
+            lower[rows], upper[rows] = part._interval(coverage)
+        return lower, upper
+
+    def _interval_mass(self, coverage: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        mass = np.empty(len(self))
+        for part, rows in self._parts():
+            mass[rows] = part._interval_mass(coverage, lower[rows], upper[rows])
+        return mass
+
+    def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
+        lower, upper = np.empty((2, len(self), y.shape[1]))
+        for part, rows in self._parts():
+            own = y if len(y) == 1 else y[rows]
+            lower[rows], upper[rows] = part._pit_bounds(own, cdf[rows])
+        return lower, upper
 
     def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
         lower, upper = np.empty((2, len(self), *coverage.shape))

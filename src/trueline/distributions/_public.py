@@ -105,6 +105,24 @@ class PublicMethods(ABC):
         """
         return self._at("_cdf", y)
 
+    def pmf(self, y: ArrayLike) -> FloatArray:
+        """Probability of exactly y, which is 0 unless the forecast has an atom there.
+
+        Parameters
+        ----------
+        y : array-like, scalar, (n,), (n, k) or (1, k)
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> rain = tl.Samples([[0.0, 0.0, 0.0, 1.2], [0.0, 0.4, 2.0, 3.1]])
+        >>> rain.pmf(0.0)
+        array([0.75, 0.25])
+        >>> tl.Normal(0, 1).pmf(0.0)
+        array([0.])
+        """
+        return self._at("_pmf", y, limit=0.0)
+
     def sf(self, y: ArrayLike) -> FloatArray:
         """Probability of a value above y, with its own relative precision.
 

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
@@ -121,6 +121,46 @@ class Interpolated(ThroughLaw):
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         return self.law.cdf_left(self._score_at(y, self._locate(y, strict=True)))
+
+    def _score_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # As in `_pit_bounds`, with the levels of the nodes themselves.
+        first, last = self._locate(y, strict=True) + 1, self._locate(y)
+        s = self._score_at(y, last)
+        on_value = last >= first
+        if on_value.any():
+            on_value &= (np.diff(self.values, axis=1) == 0).any(axis=1, keepdims=True)
+        if not on_value.any():
+            return s, s
+        levels = np.concatenate([[0.0], ndtr(self.nodes), [1.0]])
+        middles = np.asarray(ndtri(0.5 * (levels[1:] + levels[:-1])))
+        return np.where(on_value, middles[first], s), np.where(on_value, middles[last + 1], s)
+
+    def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # In a discrete forecast that is given by quantiles, the mass between the levels of two
+        # neighbouring values belongs to both, half to each.
+        first, last = self._locate(y, strict=True) + 1, self._locate(y)
+        lower = self._cdf_left(y) if self.law.has_atoms else cdf
+        on_value = last >= first
+        if on_value.any():
+            on_value &= (np.diff(self.values, axis=1) == 0).any(axis=1, keepdims=True)
+        if not on_value.any():
+            return lower, cdf
+        below = np.concatenate([[0.0], self.law.cdf(self.nodes), [1.0]])
+        above = np.concatenate([[0.0], self.law.cdf_left(self.nodes), [1.0]])
+        # Level j of the nodes is at position j + 1.
+        ends = 0.5 * (below[first] + above[first + 1]), 0.5 * (below[last + 1] + above[last + 2])
+        return np.where(on_value, ends[0], lower), np.where(on_value, ends[1], cdf)
+
+    def _atom_mass(self, y: FloatArray) -> FloatArray:
+        lower, upper = self._pit_bounds(y, self._cdf(y))
+        return upper - lower
+
+    def _interval_mass(self, coverage: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        if not self._has_atoms():
+            return np.full(len(self), coverage)
+        low, high = lower[:, None], upper[:, None]
+        below = self._pit_bounds(low, self._cdf(low))[0]
+        return (self._pit_bounds(high, self._cdf(high))[1] - below)[:, 0]
 
     def _has_atoms(self) -> bool:
         return bool((np.diff(self.values, axis=1) == 0).any()) or self.law.has_atoms
@@ -376,11 +416,26 @@ class Samples(Distribution):
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return self._curve._logpdf(y)
 
-    def _ppf(self, q: FloatArray) -> FloatArray:
+    def _interval_mass(self, coverage: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        # The outcome is equally likely at any of the k + 1 places among the draws, so it falls
+        # between draws l and u with probability (u - l) / (k + 1). An outcome outside is equal to
+        # an end with the probability of ties among the draws there.
         k = self.draws.shape[1]
-        # Smallest draw with CDF >= q: q k is rounded up, unless it exceeds an integer by a
-        # rounding error only.
-        j = np.clip(np.ceil(np.round(q * k, 9)).astype(np.intp) - 1, 0, k - 1)
+        first, last = self._place(np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
+        places = np.full(len(self), float(last - first))
+        if first < last:
+            places += (self.draws[:, : first + 1] == self.draws[:, [first + 1]]).sum(axis=1)
+            places += (self.draws[:, last:] == self.draws[:, [last - 1]]).sum(axis=1)
+        return places / (k + 1.0)
+
+    def _place(self, q: FloatArray) -> Rows:
+        """Index of the smallest draw with CDF >= q."""
+        k = self.draws.shape[1]
+        # q k is rounded up, unless it exceeds an integer by a rounding error only.
+        return np.clip(np.ceil(np.round(q * k, 9)).astype(np.intp) - 1, 0, k - 1)
+
+    def _ppf(self, q: FloatArray) -> FloatArray:
+        j = self._place(q)
         if j.shape[0] == 1:
             return self.draws[:, j[0]]
         return np.take_along_axis(self.draws, j, axis=1)
@@ -440,6 +495,15 @@ class Samples(Distribution):
 
     def _score(self, y: FloatArray) -> FloatArray:
         return self._curve._score(y)
+
+    def _score_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        s = self._score(y)
+        below, at = count_in_rows(self.draws, y, strict=True), count_in_rows(self.draws, y)
+        on_draw = at > below
+        if not on_draw.any():
+            return s, s
+        lower, upper = (ndtri(count / self.draws.shape[1]) for count in (below, at))
+        return np.where(on_draw, lower, s), np.where(on_draw, upper, s)
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         return self._curve._unscore(s)

@@ -1,6 +1,7 @@
 """Diagnostics of forecasts: calibration, sharpness, scores, and a verdict."""
 
 from trueline.metrics._accumulator import EvaluationAccumulator, FileEvaluation, GroupEvaluation
+from trueline.metrics._atoms import Atom
 from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
@@ -9,6 +10,7 @@ from trueline.metrics._calibration import (
     calibration_floor,
 )
 from trueline.metrics._evaluate import Evaluation, evaluate
+from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
 from trueline.metrics._rows import check_forecast, check_rows
 from trueline.metrics._scores import (
@@ -23,12 +25,10 @@ from trueline.metrics._spread import ence, sharpness
 from trueline.metrics._summaries import (
     PITDifference,
     PITHistogram,
-    RecalibrationMap,
     Widths,
     interval_widths,
     pit_difference,
     pit_histogram,
-    recalibration_map,
 )
 from trueline.metrics._verdict import (
     CalibrationVerdict,
@@ -39,6 +39,7 @@ from trueline.metrics._verdict import (
 )
 
 __all__ = [
+    "Atom",
     "BrierDecomposition",
     "CalibrationCurve",
     "CalibrationTest",

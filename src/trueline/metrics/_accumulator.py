@@ -15,15 +15,25 @@ from numpy.typing import NDArray
 from trueline._messages import count
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
+from trueline.metrics._atoms import AtomSums
 from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._evaluate import Evaluation, Rows, Sums, average, conclude, judge, one_pass
+from trueline.metrics._evaluate import (
+    Context,
+    Evaluation,
+    Rows,
+    Sums,
+    average,
+    conclude,
+    judge,
+    one_pass,
+)
 from trueline.metrics._pit import Ecdf
 from trueline.metrics._rows import add, levels_below
 from trueline.metrics._spread import N_BINS, binned_error
 from trueline.recalibration._cells import Cells
 
 # Scores that are averaged per group.
-_GROUP_MEANS = ("inside", "width", "crps")
+_GROUP_MEANS = ("inside", "expected", "width", "crps")
 _N_SUMS = 3 + len(_GROUP_MEANS)
 # Number of groups that a printed result lists.
 _MOST_SHOWN = 20
@@ -42,7 +52,7 @@ class GroupEvaluation:
     Examples
     --------
     >>> from trueline.metrics import GroupEvaluation
-    >>> GroupEvaluation(100, 0.02, 0.0165, coverage=0.91, interval_width=3.2, crps=0.5).coverage
+    >>> GroupEvaluation(100, 0.02, 0.0165, 0.91, 0.9, interval_width=3.2, crps=0.5).coverage
     0.91
     """
 
@@ -50,6 +60,7 @@ class GroupEvaluation:
     calibration_error: float
     calibration_floor: float
     coverage: float
+    coverage_expected: float
     interval_width: float
     crps: float
 
@@ -143,6 +154,8 @@ class EvaluationAccumulator:
         self._counts = np.zeros(self._levels.size + 1)
         self._pit = None if exact else PitHistogram()
         self._spread = SpreadCells()
+        self._atoms = AtomSums()
+        self._draws: int | None = None
         self._groups = _GroupSums(self._levels) if grouped else None
 
     @property
@@ -177,10 +190,11 @@ class EvaluationAccumulator:
         if not self.n:
             # It warns where the levels lack support.
             dist._take(np.zeros(1, dtype=np.intp)).interval(self.coverage)
+            self._draws = dist._draw_count
         look = None
         if self._groups is not None and codes is not None:
             look = self._groups.add(codes, names, w)
-        sums, rows = one_pass(y, dist, w, self.coverage, rng, look)
+        sums, rows = one_pass(y, dist, w, self.coverage, rng, self._atoms, look)
         self._sums += sums
         self._weight.append(
             (float(y.size), float(y.size)) if w is None else (float(w.sum()), float(w @ w))
@@ -206,6 +220,8 @@ class EvaluationAccumulator:
         merged._weight = self._weight + other._weight
         merged._counts = self._counts + other._counts
         merged._spread = self._spread.merge(other._spread)
+        merged._atoms = self._atoms.merge(other._atoms)
+        merged._draws = other._draws if self._draws is None else self._draws
         merged._rows = self._rows + other._rows
         merged._kept_weights = self._kept_weights + other._kept_weights
         if self._pit is not None or other._pit is not None:
@@ -225,7 +241,7 @@ class EvaluationAccumulator:
         self._pit, self._rows, self._kept_weights = pit, [], []
 
     def _condense(self, pit: PitHistogram, rows: Rows, w: FloatArray | None) -> None:
-        pit.add(rows.pit if rows.uniform is None else rows.uniform, w)
+        pit.add(rows.pit, w)
         self._spread.add(rows.variance, rows.squared_error, w)
 
     def finish(self, n_fit: FitRows | None = None) -> FileEvaluation | None:
@@ -242,15 +258,17 @@ class EvaluationAccumulator:
         return FileEvaluation(overall, groups, self._pit is None)
 
     def _overall(self, whole: float, squares: float, n_fit: float | None) -> Evaluation:
-        settings = self._levels, self.coverage, n_fit
+        context = Context(self._levels, self.coverage, n_fit, self._draws)
         if self._pit is None:
             w = np.concatenate(self._kept_weights) if self._kept_weights else None
-            return judge(self._sums, _joined(self._rows), w, *settings)
+            return judge(self._sums, _joined(self._rows), w, self._atoms, context)
         means = average(self._sums, whole)
         means["variance"], means["squared_error"] = self._spread.means()
         observed = np.cumsum(self._counts)[:-1] / whole
-        distance, ence = self._pit.distance(), self._spread.ence()
-        return conclude(self.n, whole**2 / squares, means, observed, distance, ence, *settings)
+        distance, ence = self._pit.distance(n_fit), self._spread.ence()
+        n_effective = whole**2 / squares
+        atoms = self._atoms.finish(whole, n_effective, n_fit)
+        return conclude(self.n, n_effective, means, observed, distance, ence, atoms, context)
 
     def to_state(self, most_rows: int) -> dict[str, Any]:
         """Return numbers and arrays that `from_state` reads; above `most_rows` rows, in cells."""
@@ -261,6 +279,8 @@ class EvaluationAccumulator:
             "sums": np.array([add([part[name] for part in self._sums]) for name in names]),
             "weight": np.array([add(parts) for parts in zip(*self._weight, strict=True)]),
             "counts": self._counts,
+            "draws": self._draws,
+            "atoms": self._atoms.to_state(),
         }
         self._condense_if_many(most_rows)
         if self._pit is None:
@@ -283,6 +303,8 @@ class EvaluationAccumulator:
         made._sums = [dict(zip(state["names"], state["sums"].tolist(), strict=True))]
         made._weight = [tuple(state["weight"].tolist())]
         made._counts = state["counts"]
+        made._draws = state["draws"]
+        made._atoms = AtomSums.from_state(state["atoms"])
         if "rows" in state:
             made._rows = [Rows(*state["rows"])]
             made._kept_weights = state["weights"]
@@ -299,13 +321,7 @@ def _joined(parts: list[Rows]) -> Rows:
     """Concatenate rows."""
     if len(parts) == 1:
         return parts[0]
-    pit, variance, squared_error = (
-        np.concatenate(columns) for columns in zip(*(part[:3] for part in parts), strict=True)
-    )
-    uniform = None
-    if any(part.uniform is not None for part in parts):
-        uniform = np.concatenate([p.pit if p.uniform is None else p.uniform for p in parts])
-    return Rows(pit, variance, squared_error, uniform)
+    return Rows(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class _GroupSums:
@@ -365,7 +381,7 @@ class _GroupSums:
         ones = np.ones_like(self.levels)
         found = {}
         for i in sorted(range(len(self.names)), key=self.names.__getitem__):
-            n, whole, squares, inside, width, crps, *counts = self.sums[:, i].tolist()
+            n, whole, squares, inside, expected, width, crps, *counts = self.sums[:, i].tolist()
             if not whole > 0:
                 continue
             name = self.names[i]
@@ -376,6 +392,7 @@ class _GroupSums:
                 calibration_error=error_of(self.levels, observed, ones),
                 calibration_floor=floor_of(self.levels, ones, whole**2 / squares, rows),
                 coverage=inside / whole,
+                coverage_expected=expected / whole,
                 interval_width=width / whole,
                 crps=crps / whole,
             )
@@ -400,10 +417,10 @@ class PitHistogram:
         """Return the histogram of both; neither changes."""
         return PitHistogram(self.weight + other.weight)
 
-    def distance(self) -> float:
-        """Largest distance from the uniform CDF, with each value at the upper end of its bin."""
+    def distance(self, n_fit: float | None = None) -> float:
+        """Statistic of `Ecdf.distance`, with each value at the upper end of its bin."""
         filled, weight = self.to_state()
-        return Ecdf((filled + 1.0) / _BINS, weight).distance()
+        return Ecdf((filled + 1.0) / _BINS, weight).distance(n_fit)
 
     def to_state(self) -> tuple[FloatArray, FloatArray]:
         """Return the positions of the bins that are not empty, and their weights."""

@@ -1,6 +1,6 @@
 """Simultaneous bands for the calibration curve of a calibrated forecast.
 
-At one level p the number of n uniform PIT values at or below p is Binomial(n, p). A central
+At one level the number of PIT values at or below it has a known law, see `law_of_counts`. A central
 interval of that law, with the same local level gamma for every p, is widened until the whole
 curve stays inside with the stated probability (Säilynoja, Bürkner and Vehtari, 2022,
 doi:10.1007/s11222-022-10090-6).
@@ -9,13 +9,14 @@ doi:10.1007/s11222-022-10090-6).
 from __future__ import annotations
 
 from functools import lru_cache
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc, bdtrik, gammaln, xlogy
+from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
+from trueline.metrics._counts import CountLaw, law_of_counts
 
 # Beyond this number of rows the local level has settled at that of the Brownian bridge, while the
 # cost of the recursion grows as n.
@@ -25,14 +26,15 @@ _NEGLIGIBLE = 1e-20
 # Mirrored counts have the same tail up to rounding, and must be in or out together.
 _UP = 1.0 + 1e-9
 
-Count = int | NDArray[np.int64]
-
 
 def consistency_band(
-    n: int, levels: FloatArray, confidence: float
+    n: int, levels: FloatArray, confidence: float, n_fit: float | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper ends at each level, as shares of n."""
-    lower, upper = _counts(n, levels.tobytes(), confidence)
+    """Return lower and upper ends at each level, as shares of n.
+
+    ``n_fit`` is the number of rows that the map of the forecast was fitted on, if it has one.
+    """
+    lower, upper = _counts(n, levels.tobytes(), confidence, n_fit)
     # With few rows no count may be near n p. Extending the band to the diagonal lets no further
     # count in.
     return np.minimum(lower / n, levels), np.maximum(upper / n, levels)
@@ -48,50 +50,51 @@ def inside_band(
 
 
 @lru_cache(maxsize=256)
-def _counts(n: int, levels: bytes, confidence: float) -> tuple[FloatArray, FloatArray]:
+def _counts(
+    n: int, levels: bytes, confidence: float, n_fit: float | None
+) -> tuple[FloatArray, FloatArray]:
     p = np.frombuffer(levels)
     # At levels 0 and 1 the counts are certain.
     lower, upper = n * p, n * p
     open_ = (p > 0) & (p < 1)
     if open_.any():
-        gamma = local_level(n, p[open_], confidence)
-        lower[open_], upper[open_] = central_counts(n, p[open_], gamma)
+        gamma = local_level(n, p[open_], confidence, n_fit)
+        lower[open_], upper[open_] = law_of_counts(n, n_fit).central(p[open_], gamma)
     return lower, upper
 
 
-def local_level(n: int, levels: FloatArray, confidence: float) -> float:
+def local_level(n: int, levels: FloatArray, confidence: float, n_fit: float | None = None) -> float:
     """Return the largest local level with which all counts stay inside with this confidence.
 
-    It is exact up to `EXACT_UP_TO` rows.
+    It is exact up to `EXACT_UP_TO` rows; with a map, as long as the spread of the counts is not
+    larger than that of these rows without one.
     """
-    rows = min(n, EXACT_UP_TO)
-    chain = _Chain(rows, levels, (1.0 - confidence) / levels.size)
+    rows = min(n, _most_rows(n_fit))
+    law = law_of_counts(rows, n_fit)
+    chain = _Chain(law, levels, (1.0 - confidence) / levels.size)
     gamma = chain.largest_level(confidence)
-    if n <= EXACT_UP_TO:
+    if n <= rows:
         return gamma
     # Counts are coarse, so the intervals leave out a little less than gamma. A fine count needs
     # the level that they do leave out.
-    lower, upper = central_counts(rows, levels, gamma)
-    below = np.where(lower > 0, bdtr(np.maximum(lower - 1, 0), rows, levels), 0.0)
-    left_out = float(np.mean(below + bdtrc(upper, rows, levels)))
+    lower, upper = law.central(levels, gamma)
+    beyond = np.stack([lower - 1, upper + 1], axis=1).astype(int)
+    left_out = float(np.mean([_outside(law, *ends) for ends in zip(levels, beyond, strict=True)]))
     return left_out * (1.0 - confidence) / (1.0 - chain.coverage(gamma))
 
 
-def central_counts(n: Count, p: FloatArray, gamma: float) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest count whose tail, on its own side, is above gamma / 2."""
-    return _lower_count(n, p, 0.5 * gamma), n - _lower_count(n, 1.0 - p, 0.5 * gamma)
+def _most_rows(n_fit: float | None) -> int:
+    """Return the number of rows whose counts spread as those of `EXACT_UP_TO` without a map."""
+    if n_fit is None:
+        return EXACT_UP_TO
+    # The variance of a count is n p (1 - p), with a map about (1 + n / n_fit) times that.
+    return int(0.5 * n_fit * (sqrt(1.0 + 4.0 * EXACT_UP_TO / n_fit) - 1.0))
 
 
-def _lower_count(n: Count, p: FloatArray, tail: float) -> FloatArray:
-    """Smallest k with P(Binomial(n, p) <= k) > tail."""
-    start = np.asarray(bdtrik(tail, n, p))
-    k = np.clip(np.where(np.isfinite(start), np.floor(start), 0.0), 0, n)
-    # The continuous inverse may be off by a rounding error, not by more than one count.
-    for candidate in (k + 1, k, k - 1):
-        valid = (candidate >= 0) & (candidate <= n)
-        passes = valid & (bdtr(np.where(valid, candidate, 0), n, p) > tail)
-        k = np.where(passes, candidate, k)
-    return k
+def _outside(law: CountLaw, p: float, beyond: NDArray[np.intp]) -> float:
+    """Probability of a count at or beyond two ends."""
+    below, above = law.tails(p, np.clip(beyond, 0, law.n))
+    return float((below[0] if beyond[0] >= 0 else 0.0) + (above[1] if beyond[1] <= law.n else 0.0))
 
 
 class _Step(NamedTuple):
@@ -106,23 +109,24 @@ class _Step(NamedTuple):
 class _Chain:
     """Counts at increasing levels in (0, 1), as a Markov chain.
 
-    Given their total, Poisson counts are multinomial. So the chain walks in independent Poisson
-    steps, and the last one must lead to n. `gamma` is the smallest local level that will be used.
+    The chain walks in independent steps, and the last one must lead to n; see
+    `CountLaw.log_step`. `gamma` is the smallest local level that will be used.
     """
 
-    def __init__(self, n: int, levels: FloatArray, gamma: float) -> None:
+    def __init__(self, law: CountLaw, levels: FloatArray, gamma: float) -> None:
         self.gamma = gamma
-        lower, upper = (counts.astype(int) for counts in central_counts(n, levels, gamma))
-        rates = n * np.diff(levels, prepend=0.0)
+        lower, upper = (counts.astype(int) for counts in law.central(levels, gamma))
+        shares = np.diff(levels, prepend=0.0)
         steps = []
         previous = (0, 0)
-        for p, rate, low, high in zip(levels, rates, lower, upper, strict=True):
-            least, law = _poisson(rate, max(low - previous[1], 0), high - previous[0])
-            steps.append(_Step(low, _tails(n, p, low, high), least, law))
+        for p, share, low, high in zip(levels, shares, lower, upper, strict=True):
+            least, chances = _likely(law, share, max(low - previous[1], 0), high - previous[0])
+            tails = 2.0 * np.minimum(*law.tails(p, np.arange(low, high + 1)))
+            steps.append(_Step(low, tails, least, chances))
             previous = (low, high)
         self.steps = steps
-        rest = n - np.arange(previous[0], previous[1] + 1)
-        self.last = np.exp(_log_poisson(n * (1.0 - levels[-1]), rest) - _log_poisson(n, n))
+        rest = law.n - np.arange(previous[0], previous[1] + 1)
+        self.last = np.exp(law.log_step(1.0 - levels[-1], rest) - law.log_step(1.0, law.n))
 
     def coverage(self, gamma: float) -> float:
         """Probability that every count has a tail above gamma."""
@@ -153,20 +157,8 @@ class _Chain:
         return float(candidates[holds])
 
 
-def _tails(n: int, p: float, low: int, high: int) -> FloatArray:
-    """Twice the smaller tail of each count."""
-    k = np.arange(low, high + 1)
-    above = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), n, p), 1.0)
-    return 2.0 * np.minimum(bdtr(k, n, p), above)
-
-
-def _log_poisson(rate: float, k: ArrayLike) -> FloatArray:
-    k = np.asarray(k, dtype=np.float64)
-    return np.asarray(xlogy(k, rate) - rate - gammaln(k + 1.0))
-
-
-def _poisson(rate: float, least: int, most: int) -> tuple[int, FloatArray]:
-    """Probabilities of the counts from least to most, without negligible ones at either end."""
-    law = np.exp(_log_poisson(rate, np.arange(least, most + 1)))
-    kept = np.flatnonzero(law > _NEGLIGIBLE)
-    return least + int(kept[0]), law[kept[0] : kept[-1] + 1]
+def _likely(law: CountLaw, share: float, least: int, most: int) -> tuple[int, FloatArray]:
+    """Probabilities of steps from least to most, without negligible ones at either end."""
+    chances = np.exp(law.log_step(share, np.arange(least, most + 1)))
+    kept = np.flatnonzero(chances > _NEGLIGIBLE)
+    return least + int(kept[0]), chances[kept[0] : kept[-1] + 1]

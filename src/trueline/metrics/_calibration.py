@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import (
     FloatArray,
+    RandomState,
     check_row_count,
+    generator,
     increasing_levels,
     level,
     same_length,
@@ -18,8 +20,8 @@ from trueline._validation import (
 )
 from trueline.distributions import Distribution
 from trueline.metrics._bands import consistency_band, inside_band
-from trueline.metrics._pit import Ecdf, pit_rows
-from trueline.metrics._rows import check_rows, effective_size
+from trueline.metrics._pit import Ecdf, uniform_rows
+from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
 
 LevelWeights = Literal["uniform", "counts"] | ArrayLike
 
@@ -40,6 +42,8 @@ class CalibrationCurve:
     confidence : float
     n_effective : float
         Number of rows; with weights Kish's effective number.
+    n_fit : float or None
+        Number of rows that a recalibrator was fitted on.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class CalibrationCurve:
     upper: FloatArray
     confidence: float
     n_effective: float
+    n_fit: float | None = None
 
     @property
     def inside(self) -> bool:
@@ -67,8 +72,12 @@ class CalibrationCurve:
         return error_of(self.levels, self.observed, np.ones_like(self.levels))
 
     def floor(self, n_fit: float | None = None) -> float:
-        """Return the error that a perfect forecaster would have; see `calibration_floor`."""
-        return floor_of(self.levels, np.ones_like(self.levels), self.n_effective, n_fit)
+        """Return the error that a perfect forecaster would have; see `calibration_floor`.
+
+        ``n_fit`` takes the place of that of the curve.
+        """
+        rows = self.n_fit if n_fit is None else n_fit
+        return floor_of(self.levels, np.ones_like(self.levels), self.n_effective, rows)
 
 
 def calibration_curve(
@@ -78,6 +87,8 @@ def calibration_curve(
     *,
     sample_weight: ArrayLike | None = None,
     confidence: float = 0.95,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
 ) -> CalibrationCurve:
     """Observed against predicted probabilities, Eq. 8 of the paper, with a simultaneous band.
 
@@ -89,19 +100,27 @@ def calibration_curve(
     local level of 5,000 rows is used, and the probability is within 0.01 of the default 0.95; with
     a lower confidence and levels near 0 or 1 the band is wider than necessary.
 
+    The band of a recalibrated forecast is wider by what the rows of its fit could not tell: the
+    counts are then beta-binomial, and at all levels together have Pólya's law.
+
+    A forecast with steps is read by the randomised PIT, see `pit`.
+
     Parameters
     ----------
     y : (n,) array-like
         Outcomes.
     dist : Distribution
-        The n forecasts. If they have steps, as k `Samples` do, the curve may leave the diagonal
-        by the height of a step.
+        The n forecasts.
     levels : (m,) array-like, optional
         Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
     sample_weight : (n,) array-like, optional
         Weights of the rows. The band is then approximate, with Kish's effective number of rows,
         (sum w)^2 / sum w^2, rounded.
     confidence : float, default 0.95
+    n_fit : float, optional
+        Number of rows that a recalibrator was fitted on; by default as `dist` knows it.
+    random_state : None, int or numpy.random.Generator, default 0
+        Used if the forecast has steps.
 
     Examples
     --------
@@ -119,10 +138,11 @@ def calibration_curve(
     y, dist, w = check_rows(y, dist, sample_weight)
     p = check_levels(levels)
     c = level(confidence, "confidence")
+    n_fit = rows_of_fit(n_fit, dist)
     n_effective = effective_size(w, y.size)
-    lower, upper = consistency_band(round(n_effective), p, c)
-    observed = Ecdf(pit_rows(y, dist), w).at(p)
-    return CalibrationCurve(p, observed, lower, upper, c, n_effective)
+    lower, upper = consistency_band(round(n_effective), p, c, n_fit)
+    observed = Ecdf(uniform_rows(y, dist, generator(random_state)), w).at(p)
+    return CalibrationCurve(p, observed, lower, upper, c, n_effective, n_fit)
 
 
 @overload
@@ -133,6 +153,8 @@ def calibration_error(
     weights: LevelWeights = "uniform",
     *,
     sample_weight: ArrayLike | None = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
     return_floor: Literal[False] = False,
 ) -> float: ...
 @overload
@@ -143,6 +165,8 @@ def calibration_error(
     weights: LevelWeights = "uniform",
     *,
     sample_weight: ArrayLike | None = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
     return_floor: Literal[True],
 ) -> tuple[float, float]: ...
 def calibration_error(
@@ -152,6 +176,8 @@ def calibration_error(
     weights: LevelWeights = "uniform",
     *,
     sample_weight: ArrayLike | None = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
     return_floor: bool = False,
 ) -> float | tuple[float, float]:
     """Weighted sum of squared distances of the curve from the diagonal, Eq. 9 of the paper.
@@ -168,6 +194,11 @@ def calibration_error(
         their quantile at p_j with sum m, or the given ones.
     sample_weight : (n,) array-like, optional
         Weights of the rows.
+    n_fit : float, optional
+        Number of rows that a recalibrator was fitted on, which raises the floor; by default as
+        `dist` knows it.
+    random_state : None, int or numpy.random.Generator, default 0
+        Used if the forecast has steps, see `pit`.
     return_floor : bool, default False
         Whether to return the floor for these rows as well.
 
@@ -192,10 +223,12 @@ def calibration_error(
     y, dist, w = check_rows(y, dist, sample_weight)
     p = check_levels(levels)
     importance = check_level_weights(weights, p)
-    error = error_of(p, Ecdf(pit_rows(y, dist), w).at(p), importance)
+    n_fit = rows_of_fit(n_fit, dist)
+    curve = Ecdf(uniform_rows(y, dist, generator(random_state)), w).at(p)
+    error = error_of(p, curve, importance)
     if not return_floor:
         return error
-    return error, floor_of(p, importance, effective_size(w, y.size))
+    return error, floor_of(p, importance, effective_size(w, y.size), n_fit)
 
 
 def calibration_floor(

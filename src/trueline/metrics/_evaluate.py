@@ -11,11 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._messages import count
-from trueline._validation import FloatArray, RandomState, check_row_count, generator, level
+from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
+from trueline.metrics._atoms import Atom, AtomSums
 from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._pit import Ecdf, above_zero, p_value, randomised
-from trueline.metrics._rows import add, check_rows, effective_size, mean, size, total
+from trueline.metrics._kolmogorov import p_value
+from trueline.metrics._pit import Ecdf, above_zero, randomised
+from trueline.metrics._rows import (
+    add,
+    check_rows,
+    effective_size,
+    mean,
+    rows_of_fit,
+    size,
+    total,
+)
 from trueline.metrics._scores import interval_misses
 from trueline.metrics._spread import N_BINS, binned_error, squared_error_rows, variance_rows
 from trueline.metrics._verdict import Verdict, chance_range, decide_calibration, decide_coverage
@@ -25,7 +35,9 @@ _BLOCK = 1 << 14
 # The same for forecasts with one law per group: each law takes its rows, and is slow on few.
 _STACK = 64 * _BLOCK
 # What the verdict needs beside the diagnostics.
-_CONTEXT = ("n_effective", "n_fit", "ks_statistic")
+_CONTEXT = ("n_effective", "n_fit", "ks_statistic", "draws", "atoms")
+# Number of atoms that a printed evaluation lists.
+_MOST_ATOMS = 10
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +51,12 @@ class Evaluation:
     calibration_error, calibration_floor : float
         Eq. 9 of the paper, and its value for a perfect forecaster.
     p_value : float
-        Of `calibration_test`.
+        P-value of `calibration_test`.
     coverage, coverage_target : float
-        Share of outcomes inside the central interval, and its probability.
+        Share of outcomes inside the interval, and its probability.
+    coverage_expected : float
+        Share that the forecasts themselves expect inside: the target, unless they are given by few
+        draws, whose intervals can hold less, or have atoms, which force intervals to hold more.
     interval_width, interval_score : float
         Means over these intervals.
     crps, log_score : float
@@ -56,6 +71,11 @@ class Evaluation:
         Number of rows that a recalibrator was fitted on.
     ks_statistic : float
         Statistic of `calibration_test`.
+    draws : int or None
+        Number of draws per row, if the forecasts are given by draws.
+    atoms : tuple of Atom
+        Values that outcomes are often equal to and that have a forecast probability, such as the
+        values of a count, or 0 for rain: observed and forecast shares. Empty if there are none.
 
     Examples
     --------
@@ -71,6 +91,7 @@ class Evaluation:
     p_value: float
     coverage: float
     coverage_target: float
+    coverage_expected: float
     interval_width: float
     interval_score: float
     crps: float
@@ -82,17 +103,26 @@ class Evaluation:
     n_effective: float
     n_fit: float | None
     ks_statistic: float
+    draws: int | None = None
+    atoms: tuple[Atom, ...] = ()
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the intervals hold and the forecast is calibrated: a `Verdict`."""
-        low, high = chance_range(self.n_effective, self.coverage_target, self.n_fit)
-        ends, width = (float(low), float(high)), self.interval_width
-        error, floor = self.calibration_error, self.calibration_floor
+        n, n_fit, expected = self.n_effective, self.n_fit, self.coverage_expected
+        low, high = chance_range(n, self.coverage_target, n_fit, expected=expected)
         return Verdict(
-            decide_coverage(self.coverage, self.coverage_target, *ends, width=width),
+            decide_coverage(
+                self.coverage,
+                self.coverage_target,
+                float(low),
+                float(high),
+                width=self.interval_width,
+                expected=expected,
+                draws=self.draws,
+            ),
             decide_calibration(
-                error, floor, self.p_value, self.ks_statistic, self.n_effective, self.n_fit
+                self.calibration_error, self.calibration_floor, self.p_value, n, n_fit
             ),
         )
 
@@ -108,12 +138,15 @@ class Evaluation:
         return {name: value for name, value in asdict(self).items() if name not in _CONTEXT}
 
     def __repr__(self) -> str:
-        """Return a table, then the verdict."""
-        alone = "" if self.n_fit is None else ", without the rows of the fit"
+        """Return a table, then the verdict, then the shares of atoms."""
+        fit = "" if self.n_fit is None else f" with the {self.n_fit:,.0f} rows of the fit"
+        goal = f"target {self.coverage_target:.4g}"
+        if f"{self.coverage_expected:.4g}" != f"{self.coverage_target:.4g}":
+            goal += f", expected {self.coverage_expected:.4g}"
         lines = [
             ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
-            ("p-value", self.p_value, f"Kolmogorov-Smirnov test{alone}"),
-            ("coverage", self.coverage, f"target {self.coverage_target:.4g}"),
+            ("p-value", self.p_value, f"Kolmogorov-Smirnov test{fit}"),
+            ("coverage", self.coverage, goal),
             ("interval width", self.interval_width, ""),
             ("interval score", self.interval_score, ""),
             ("CRPS", self.crps, ""),
@@ -124,7 +157,22 @@ class Evaluation:
             ("RMSE", self.rmse, "of the mean"),
         ]
         table = [f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in lines]
-        return "\n".join([f"Evaluation of {count(self.n, 'row')}", *table, str(self.verdict)])
+        head = f"Evaluation of {count(self.n, 'row')}"
+        return "\n".join([head, *table, str(self.verdict), *self._atom_lines()])
+
+    def _atom_lines(self) -> list[str]:
+        """Return a table of the atoms, without the rarest if there are many."""
+        if not self.atoms:
+            return []
+        shown = sorted(self.atoms, key=lambda a: -max(a.observed, a.forecast))[:_MOST_ATOMS]
+        lines = [f"  {'outcome':>12}{'observed':>10}{'forecast':>10}   by chance"]
+        lines += [
+            f"  {a.value:>12.6g}{a.observed:>10.1%}{a.forecast:>10.1%}"
+            f"   {a.low:.1%} to {a.high:.1%}"
+            for a in sorted(shown, key=lambda a: a.value)
+        ]
+        more = len(self.atoms) - len(shown)
+        return [*lines, f"  and {count(more, 'rarer value')}"] if more else lines
 
 
 def evaluate(
@@ -156,9 +204,9 @@ def evaluate(
         Weights of the rows.
     n_fit : float, optional
         Number of rows that a recalibrator was fitted on; by default as `dist` knows it. It raises
-        the floor, and the verdict takes it into account.
+        the floor, and the p-value and the verdict take it into account.
     random_state : None, int or numpy.random.Generator, default 0
-        Used for the p-value of forecasts with steps; see `pit`.
+        Used if the forecast has steps, which are read by the randomised PIT; see `pit`.
 
     Examples
     --------
@@ -183,27 +231,31 @@ def evaluate(
     """
     y, dist, w = check_rows(y, dist, sample_weight)
     p = check_levels(levels)
-    if n_fit is None:
-        n_fit = dist._n_fit
-    else:
-        check_row_count(n_fit, "n_fit")
+    n_fit = rows_of_fit(n_fit, dist)
     c = level(coverage, "coverage")
     rng = generator(random_state)
     dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
-    sums, rows = one_pass(y, dist, w, c, rng)
-    return judge(sums, rows, w, p, c, n_fit)
+    atoms = AtomSums()
+    sums, rows = one_pass(y, dist, w, c, rng, atoms)
+    context = Context(p, c, n_fit, dist._draw_count)
+    return judge(sums, rows, w, atoms, context)
 
 
 class Rows(NamedTuple):
-    """Values per row for the diagnostics that sort.
-
-    ``uniform`` is the randomised PIT, or None if the forecast has no steps.
-    """
+    """Values per row for the diagnostics that sort; the PIT is randomised if there are steps."""
 
     pit: FloatArray
     variance: FloatArray
     squared_error: FloatArray
-    uniform: FloatArray | None
+
+
+class Context(NamedTuple):
+    """What an evaluation is about: levels of the curve, coverage, rows of the fit, and draws."""
+
+    levels: FloatArray
+    coverage: float
+    n_fit: float | None
+    draws: int | None
 
 
 Sums = list[dict[str, float]]
@@ -215,24 +267,26 @@ def one_pass(
     w: FloatArray | None,
     coverage: float,
     rng: np.random.Generator,
+    atoms: AtomSums,
     look: Callable[[slice, dict[str, FloatArray]], None] | None = None,
 ) -> tuple[Sums, Rows]:
     """Return sums over blocks of rows, and the rows for the diagnostics that sort.
 
     Results of two parts can be joined; they are then those of all rows, to the last bit if the
-    first part holds whole blocks. ``look`` is called with each block and its scores.
+    first part holds whole blocks. Rows on atoms are added to ``atoms``. ``look`` is called with
+    each block and its scores.
     """
-    # The allocator reuses one piece of memory from call to call more readily than four.
-    pit, variance, squared_error, *more = np.empty((4 if dist._may_have_atoms else 3, y.size))
-    uniform = more[0] if more else None
+    # The allocator reuses one piece of memory from call to call more readily than three.
+    pit, variance, squared_error = np.empty((3, y.size))
     sums = []
     for block, part in _blocks(dist, _STACK if dist._parts() else _BLOCK):
         outcomes = y[block]
         found = _scores(outcomes, part, coverage)
         pit[block] = found.pop("pit")
         variance[block], squared_error[block] = found.pop("variance"), found.pop("squared_error")
-        if uniform is not None:
-            uniform[block] = randomised(outcomes, part, pit[block], rng)
+        if dist._may_have_atoms:
+            pit[block] = randomised(outcomes, part, pit[block], rng)
+            atoms.add(outcomes, part, None if w is None else w[block])
         for inner in _slices(len(part), _BLOCK):
             rows = slice(block.start + inner.start, block.start + inner.stop)
             scores = {name: values[inner] for name, values in found.items()}
@@ -240,27 +294,23 @@ def one_pass(
             sums.append({name: total(values, weight) for name, values in scores.items()})
             if look is not None:
                 look(rows, scores)
-    return sums, Rows(pit, variance, squared_error, uniform)
+    return sums, Rows(pit, variance, squared_error)
 
 
 def judge(
-    sums: Sums,
-    rows: Rows,
-    w: FloatArray | None,
-    p: FloatArray,
-    coverage: float,
-    n_fit: float | None,
+    sums: Sums, rows: Rows, w: FloatArray | None, atoms: AtomSums, context: Context
 ) -> Evaluation:
     """Return every diagnostic from the results of `one_pass`; the rows may be overwritten."""
     n = rows.pit.size
-    means = average(sums, size(w, n))
+    whole = size(w, n)
+    means = average(sums, whole)
     means["variance"], means["squared_error"] = mean(rows.variance, w), mean(rows.squared_error, w)
     ence = binned_error(rows.variance, rows.squared_error, N_BINS, w)
     curve = Ecdf(rows.pit, w)
-    uniform = curve if rows.uniform is None else Ecdf(rows.uniform, w)
-    return conclude(
-        n, effective_size(w, n), means, curve.at(p), uniform.distance(), ence, p, coverage, n_fit
-    )
+    observed, distance = curve.at(context.levels), curve.distance(context.n_fit)
+    n_effective = effective_size(w, n)
+    found = atoms.finish(whole, n_effective, context.n_fit)
+    return conclude(n, n_effective, means, observed, distance, ence, found, context)
 
 
 def average(sums: Sums, whole: float) -> dict[str, float]:
@@ -275,19 +325,20 @@ def conclude(
     observed: FloatArray,
     distance: float,
     ence: float,
-    p: FloatArray,
-    coverage: float,
-    n_fit: float | None,
+    atoms: tuple[Atom, ...],
+    context: Context,
 ) -> Evaluation:
-    """Return the evaluation from means, the curve at levels p, and what needed sorting."""
+    """Return the evaluation from means, the curve at the levels, and what needed sorting."""
+    p, coverage, n_fit, draws = context
     ones = np.ones_like(p)
     return Evaluation(
         n=n,
         calibration_error=error_of(p, observed, ones),
         calibration_floor=floor_of(p, ones, n_effective, n_fit),
-        p_value=p_value(distance, n_effective),
+        p_value=p_value(distance, n_effective, n_fit),
         coverage=means["inside"],
         coverage_target=coverage,
+        coverage_expected=means["expected"],
         interval_width=means["width"],
         interval_score=means["width"] + 2.0 / (1.0 - coverage) * means["miss"],
         crps=means["crps"],
@@ -299,6 +350,8 @@ def conclude(
         n_effective=n_effective,
         n_fit=n_fit,
         ks_statistic=distance,
+        draws=draws,
+        atoms=atoms,
     )
 
 
@@ -316,6 +369,7 @@ def _scores(y: FloatArray, dist: Distribution, coverage: float) -> dict[str, Flo
         "squared_error": squared_error_rows(y, dist),
         "miss": miss,
         "inside": (miss == 0.0).astype(np.float64),
+        "expected": dist._interval_mass(coverage, lower, upper),
         "width": upper - lower,
         "crps": crps,
         "log_score": -log_density,

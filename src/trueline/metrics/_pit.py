@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution
-from trueline.metrics._rows import check_rows, effective_size
+from trueline.metrics._kolmogorov import p_value
+from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
 
 _SMALLEST = np.nextafter(0.0, 1.0)
 
@@ -116,11 +117,19 @@ class Ecdf:
             return count / self.values.size
         return np.where(count > 0, self._shares()[count - 1], 0.0)
 
-    def distance(self) -> float:
-        """Largest distance from the uniform CDF: the Kolmogorov-Smirnov statistic."""
+    def distance(self, n_fit: float | None = None) -> float:
+        """Largest distance from the uniform CDF: the Kolmogorov-Smirnov statistic.
+
+        If a map was fitted on n_fit rows, a value u has a rank among them, the integer part of
+        (n_fit + 1) u, and this is the largest distance from the empirical CDF of the ranks.
+        """
         # The CDF steps up at each value, so the distance is largest at one or just before it.
         gap = self._shares()
-        gap -= self.values
+        if n_fit is None:
+            gap -= self.values
+        else:
+            rows = max(round(n_fit), 1)
+            gap -= np.minimum(np.floor(self.values * (rows + 1.0)) / rows, 1.0)
         above = gap.max()
         mass = 1.0 / self.values.size if self._mass is None else self._mass
         below = np.subtract(mass, gap, out=gap).max()
@@ -134,11 +143,14 @@ class CalibrationTest:
     Attributes
     ----------
     statistic : float
-        Largest distance of the calibration curve from the diagonal.
+        Largest distance of the calibration curve from the diagonal; with the rows of a fit, from
+        the empirical CDF of the ranks among them.
     p_value : float
         Probability of at least this distance if the forecast is calibrated.
     n_effective : float
         Number of rows; with weights Kish's effective number.
+    n_fit : float or None
+        Number of rows that a recalibrator was fitted on.
     method : str
         Name of the test.
 
@@ -153,6 +165,7 @@ class CalibrationTest:
     statistic: float
     p_value: float
     n_effective: float
+    n_fit: float | None
     method: str
 
 
@@ -161,13 +174,20 @@ def calibration_test(
     dist: Distribution,
     *,
     sample_weight: ArrayLike | None = None,
-    random_state: RandomState = None,
+    n_fit: float | None = None,
+    random_state: RandomState = 0,
 ) -> CalibrationTest:
     """Test whether the forecast is calibrated: Kolmogorov-Smirnov on the PIT.
 
     The PIT values of a calibrated forecast are uniform. The p-value is that of the exact law of
     the statistic. If the forecast has steps the randomised PIT is used, see `pit`, so that the
     test keeps its size for `Samples` and for discrete outcomes.
+
+    A map that was fitted on n rows has a sampling error of its own, which is no fault of it. Under
+    an isotonic map the PIT values are ranks among these n rows, so the test compares two samples,
+    the n rows and the rows of `y`, whose law is exact without assumptions on the model (by the sum
+    over lattice paths; beyond 5,000 rows in both samples the asymptotic law is used). Other maps
+    are tested in the same way; as they learn fewer parameters, they are rejected more seldom.
 
     Parameters
     ----------
@@ -179,7 +199,9 @@ def calibration_test(
         Weights of the rows. The p-value is then approximate, with Kish's effective number of
         rows, (sum w)^2 / sum w^2, rounded. A row of weight 2 is one observation that counts
         twice, not two rows.
-    random_state : None, int or numpy.random.Generator
+    n_fit : float, optional
+        Number of rows that a recalibrator was fitted on; by default as `dist` knows it.
+    random_state : None, int or numpy.random.Generator, default 0
         Used if the forecast has steps.
 
     Examples
@@ -191,21 +213,24 @@ def calibration_test(
     0.63
     >>> print(f"{tl.calibration_test(y, tl.Normal(np.zeros(500), 0.5)).p_value:.2f}")
     0.00
+
+    A map of 100 rows is as good as 100 rows can tell:
+
+    >>> F = tl.Normal(np.zeros(500), 0.5)
+    >>> G = tl.Isotonic().fit(y[:100], F[:100]).transform(F[100:])
+    >>> test = tl.calibration_test(y[100:], G)
+    >>> print(f"{test.p_value:.2f}", test.n_fit)
+    0.50 100.0
     """
     y, dist, w = check_rows(y, dist, sample_weight)
+    n_fit = rows_of_fit(n_fit, dist)
     u = uniform_rows(y, dist, generator(random_state))
-    method = "Kolmogorov-Smirnov"
+    method = "Kolmogorov-Smirnov" if n_fit is None else "two-sample Kolmogorov-Smirnov"
     if dist._may_have_atoms:
         method += " on the randomised PIT"
     if w is not None:
         method += ", effective number of rows"
-    statistic = Ecdf(u, w).distance()
+    statistic = Ecdf(u, w).distance(n_fit)
     n_effective = effective_size(w, y.size)
-    return CalibrationTest(statistic, p_value(statistic, n_effective), n_effective, method)
-
-
-def p_value(statistic: float, n_effective: float) -> float:
-    """Return the probability that the statistic of uniform values is at least this large."""
-    from scipy.stats import kstwo
-
-    return float(kstwo.sf(statistic, round(n_effective)))
+    p = p_value(statistic, n_effective, n_fit)
+    return CalibrationTest(statistic, p, n_effective, n_fit, method)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, same_length, vector, weights
+from trueline._validation import FloatArray, check_row_count, same_length, vector, weights
 from trueline.distributions import Distribution
 
 
@@ -50,6 +50,14 @@ def check_rows(
     outcomes = vector(y, "y")
     same_length(len(forecast), outcomes, "y", "the forecast", forecast._draw_count)
     return outcomes, forecast, weights(sample_weight, outcomes.size)
+
+
+def rows_of_fit(n_fit: float | None, dist: Distribution) -> float | None:
+    """Return the given number of rows of the fit, checked; for None, what the forecast knows."""
+    if n_fit is None:
+        return dist._n_fit
+    check_row_count(n_fit, "n_fit")
+    return n_fit
 
 
 def total(rows: FloatArray, w: FloatArray | None) -> float:

@@ -1,29 +1,30 @@
-"""Summaries of many rows, and of a fitted map, in a few hundred numbers, for pictures."""
+"""Summaries of many rows in a few hundred numbers, for pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
+from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, check_count, generator, level, weights
 from trueline.distributions import Distribution
-from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
-from trueline.metrics._bands import central_counts, consistency_band, inside_band
+from trueline.metrics._bands import consistency_band, inside_band
+from trueline.metrics._counts import law_of_counts
 from trueline.metrics._pit import Ecdf, uniform_rows
-from trueline.metrics._rows import check_forecast, check_rows, effective_size, mean, size
-from trueline.recalibration import Key, Recalibrator
+from trueline.metrics._rows import (
+    check_forecast,
+    check_rows,
+    effective_size,
+    mean,
+    rows_of_fit,
+    size,
+)
 
 _PERCENTILES = np.arange(101) / 100
 # Relative differences below this are rounding errors.
 _RESOLUTION = 1e-9
 _FEWEST_BINS, _MOST_BINS = 8, 60
-# Levels of a map are evenly spaced in their normal scores, from 0.001 to 0.999.
-_REACH = 3.1
-_GRID = 200
-_MOST_KNOTS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,8 @@ class PITHistogram:
         Number of rows.
     n_effective : float
         The same; with weights Kish's effective number.
+    n_fit : float or None
+        Number of rows that a recalibrator was fitted on.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class PITHistogram:
     confidence: float
     n: int
     n_effective: float
+    n_fit: float | None = None
 
     @property
     def inside(self) -> bool:
@@ -73,6 +77,7 @@ def pit_histogram(
     bins: int = 20,
     sample_weight: ArrayLike | None = None,
     confidence: float = 0.95,
+    n_fit: float | None = None,
     random_state: RandomState = 0,
 ) -> PITHistogram:
     """Histogram of the PIT values, with the band that chance explains.
@@ -80,7 +85,8 @@ def pit_histogram(
     The histogram of a calibrated forecast is flat: the count in each bin is Binomial(n, 1 / bins).
     A hump in the middle means that the forecast is too wide, a U that it is too narrow, a slope
     that it is biased. The band joins central intervals of the binomial law at the level
-    (1 - confidence) / bins (Bonferroni), so it holds for all bins together. If the forecast has
+    (1 - confidence) / bins (Bonferroni), so it holds for all bins together. For a recalibrated
+    forecast the law is the beta-binomial one, which knows the rows of the fit. If the forecast has
     steps the randomised PIT is used, see `pit`.
 
     Parameters
@@ -94,6 +100,8 @@ def pit_histogram(
     sample_weight : (n,) array-like, optional
         Weights of the rows. The band is then approximate, with Kish's effective number of rows.
     confidence : float, default 0.95
+    n_fit : float, optional
+        Number of rows that a recalibrator was fitted on; by default as `dist` knows it.
     random_state : None, int or numpy.random.Generator, default 0
         Used if the forecast has steps.
 
@@ -113,22 +121,23 @@ def pit_histogram(
     c = level(confidence, "confidence")
     u = uniform_rows(y, dist, generator(random_state))
     counts, _ = np.histogram(u, bins, (0.0, 1.0), weights=w)
+    n_fit = rows_of_fit(n_fit, dist)
     n_effective = effective_size(w, y.size)
     rows = round(n_effective)
-    share = np.full(bins, 1.0 / bins)
     if bins == 1:  # it holds all rows
-        lower, upper = share * rows, share * rows
+        lower = upper = np.asarray(float(rows))
     else:
-        lower, upper = central_counts(rows, share, (1.0 - c) / bins)
+        lower, upper = law_of_counts(rows, n_fit).central(1.0 / bins, (1.0 - c) / bins)
     return PITHistogram(
         edges=np.arange(bins + 1) / bins,
         density=counts * (bins / counts.sum()),
         # With few rows no count may be near the mean; the band includes it nevertheless.
-        lower=np.minimum(lower * bins / rows, 1.0),
-        upper=np.maximum(upper * bins / rows, 1.0),
+        lower=np.full(bins, np.minimum(lower * bins / rows, 1.0)),
+        upper=np.full(bins, np.maximum(upper * bins / rows, 1.0)),
         confidence=c,
         n=y.size,
         n_effective=n_effective,
+        n_fit=n_fit,
     )
 
 
@@ -145,7 +154,7 @@ class PITDifference:
     lower, upper : ndarray, (points + 1,)
         Band in which the whole difference of a calibrated forecast lies with probability
         `confidence`.
-    confidence, n, n_effective : float
+    confidence, n, n_effective, n_fit
         The same as in `PITHistogram`.
 
     Examples
@@ -163,6 +172,7 @@ class PITDifference:
     confidence: float
     n: int
     n_effective: float
+    n_fit: float | None = None
 
     @property
     def inside(self) -> bool:
@@ -177,6 +187,7 @@ def pit_difference(
     points: int = 200,
     sample_weight: ArrayLike | None = None,
     confidence: float = 0.95,
+    n_fit: float | None = None,
     random_state: RandomState = 0,
 ) -> PITDifference:
     """Empirical CDF of the PIT values minus that of calibrated ones, with a simultaneous band.
@@ -186,7 +197,7 @@ def pit_difference(
 
     Parameters
     ----------
-    y, dist, sample_weight, confidence, random_state
+    y, dist, sample_weight, confidence, n_fit, random_state
         The same as in `pit_histogram`.
     points : int, default 200
         Number of steps from level 0 to level 1.
@@ -206,10 +217,11 @@ def pit_difference(
     check_count(points, "points")
     c = level(confidence, "confidence")
     p = np.arange(points + 1) / points
+    n_fit = rows_of_fit(n_fit, dist)
     n_effective = effective_size(w, y.size)
-    lower, upper = consistency_band(round(n_effective), p, c)
+    lower, upper = consistency_band(round(n_effective), p, c, n_fit)
     observed = Ecdf(uniform_rows(y, dist, generator(random_state)), w).at(p)
-    return PITDifference(p, observed - p, lower - p, upper - p, c, y.size, n_effective)
+    return PITDifference(p, observed - p, lower - p, upper - p, c, y.size, n_effective, n_fit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,153 +333,3 @@ def _bin_edges(quantiles: FloatArray, n_effective: float) -> FloatArray:
         return np.array([0.95, 1.05]) * high if high > 0 else np.array([0.0, 1.0])
     bins = int(np.clip(round(2.0 * n_effective ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(low, high, bins + 1)
-
-
-@dataclass(frozen=True, eq=False)
-class RecalibrationMap:
-    """Result of `recalibration_map`.
-
-    Attributes
-    ----------
-    scores, probabilities : ndarray, (k,)
-        Points of the curve s -> R(s), increasing; a jump of R is two points with one score.
-    base_probabilities : ndarray, (k,), or None
-        Probability F that the forecast itself gives to each score; a map that changes nothing has
-        R = F. None if the forecast gives no probabilities, as a `Point`.
-    knots, knot_probabilities : ndarray, (m,)
-        Knots of the map in this range, at most 100 evenly chosen ones, and R there. Empty if the
-        map has none.
-    knot_base_probabilities : ndarray, (m,), or None
-        Probabilities F at the knots.
-    n_knots : int
-        Number of knots of the map.
-    supported : (float, float)
-        Range of probabilities that calibration rows support; beyond it is extrapolated tail.
-    kind : str
-        Kind of the score: "standardised", "residual" or "normal score".
-    n : float
-        Number of rows, or their weight, that the map was fitted on.
-
-    Examples
-    --------
-    >>> import trueline as tl
-    >>> R = tl.Isotonic().fit([1.0, 2.0, 4.0], tl.Point([0.0, 0.0, 0.0]))
-    >>> tl.recalibration_map(R).knots
-    array([1., 2., 4.])
-    """
-
-    scores: FloatArray
-    probabilities: FloatArray
-    base_probabilities: FloatArray | None
-    knots: FloatArray
-    knot_probabilities: FloatArray
-    knot_base_probabilities: FloatArray | None
-    n_knots: int
-    supported: tuple[float, float]
-    kind: str
-    n: float
-
-
-def recalibration_map(
-    recalibrator: Recalibrator, *, group: Key | None = None, dist: Distribution | None = None
-) -> RecalibrationMap:
-    """Return the fitted map R from scores to probabilities.
-
-    A few hundred points run from R = 0.001 to R = 0.999, for any number of rows of the fit.
-
-    Parameters
-    ----------
-    recalibrator : Recalibrator
-        Fitted; any but `Conditional`, whose map differs from row to row.
-    group : str or number, optional
-        Group of a `Grouped` whose map to read; by default the pooled map.
-    dist : Distribution, optional
-        A forecast of the kind that R was fitted on; its first row gives the probabilities F. By
-        default standardised scores are those of a `Normal`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import trueline as tl
-    >>> y = np.random.default_rng(0).normal(size=100_000)
-    >>> R = tl.Isotonic().fit(y, tl.Normal(np.zeros(100_000), 0.5))  # twice too sure
-    >>> found = tl.recalibration_map(R)
-    >>> print(f"{np.interp(0.9, found.base_probabilities, found.probabilities):.2f}")
-    0.74
-    """
-    law, n, kind = _law_of(recalibrator, group)
-    grid = ndtr(np.linspace(-_REACH, _REACH, _GRID))
-    knots, left, right = _knots(law)
-    kept = _thinned(knots, law.ppf(grid[[0, -1]]))
-    levels = np.unique(np.concatenate([grid, left[kept], right[kept]]))
-    levels = levels[(levels >= grid[0]) & (levels <= grid[-1])]
-    # Evaluating from probability to score preserves jumps.
-    scores = law.ppf(levels)
-    return RecalibrationMap(
-        scores=scores,
-        probabilities=levels,
-        base_probabilities=_base(recalibrator, kind, dist, scores),
-        knots=knots[kept],
-        knot_probabilities=right[kept],
-        knot_base_probabilities=_base(recalibrator, kind, dist, knots[kept]),
-        n_knots=knots.size,
-        supported=law.supported,
-        kind=kind,
-        n=n,
-    )
-
-
-def _law_of(recalibrator: object, group: Key | None) -> tuple[ScoreLaw, float, str]:
-    """Return the law of the score, the number of rows of the fit and the kind of the score."""
-    if not isinstance(recalibrator, Recalibrator):
-        raise TypeError(
-            f"recalibrator is of type {type(recalibrator).__name__}; expected a fitted "
-            f"Recalibrator. That of a CalibratedRegressor is its recalibrator_."
-        )
-    recalibrator._check_fitted()
-    groups = recalibrator.groups_
-    if group is not None and groups is None:
-        raise ValueError(
-            f"group is {group!r}, but {type(recalibrator).__name__} has one map for all rows; "
-            f"expected None."
-        )
-    if not recalibrator.is_exportable:
-        raise TypeError(
-            f"a {type(recalibrator).__name__} has no single map: it differs from row to row. "
-            f"Draw its forecasts instead, with CalibrationDisplay or PITDisplay."
-        )
-    if group is not None and group not in (groups or []):
-        raise ValueError(f"group is {group!r}; expected one of {groups}.")
-    return recalibrator.law(group), recalibrator.n_fit(group), recalibrator.score_kind_
-
-
-def _knots(law: ScoreLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the knots, and R just below and at each."""
-    if isinstance(law, PiecewiseLaw):
-        return law.knots, law.left, law.right
-    if isinstance(law, SplineLaw):
-        heights = ndtr(law.scores)
-        return law.knots, heights, heights
-    none = np.empty(0)
-    return none, none, none
-
-
-def _thinned(knots: FloatArray, ends: FloatArray) -> NDArray[np.intp]:
-    """Return the indices of evenly chosen knots between the ends, with the first and last."""
-    slack = 0.01 * (ends[1] - ends[0])  # a last knot with R = 1 lies just beyond the ends
-    inside = np.flatnonzero((knots >= ends[0] - slack) & (knots <= ends[1] + slack))
-    most = min(inside.size, _MOST_KNOTS)
-    return inside[np.linspace(0, max(inside.size - 1, 0), most).astype(np.intp)]
-
-
-def _base(
-    recalibrator: Recalibrator, kind: str, dist: Distribution | None, scores: FloatArray
-) -> FloatArray | None:
-    if dist is not None:
-        recalibrator.check_kind(dist)
-    if kind == "residual":
-        return None
-    if dist is None or kind == "normal score":
-        return ndtr(scores)
-    first = dist._take(np.zeros(1, dtype=np.intp))
-    return first._cdf(first._unscore(scores[None, :]))[0]

@@ -5,10 +5,12 @@ A deviation counts if it is both significant and relevant:
 - Coverage. The number of outcomes inside intervals of a calibrated forecast is binomial. If a map
   was fitted on n_fit rows, the probability of its interval is itself random: by the law of order
   statistics it is Beta((n_fit + 1) c, (n_fit + 1) (1 - c)) for coverage c, and the number is
-  beta-binomial. Chance explains a coverage between the 2.5% and the 97.5% quantile.
+  beta-binomial. Chance explains a coverage between the 2.5% and the 97.5% quantile. Intervals of
+  few draws can hold less than their target, and then need not hold more than they can; outcomes
+  with atoms force intervals to hold more, and then they may hold as much as the atoms force.
 - Calibration. Chance explains an error of up to twice its floor, and any error if the p-value of
   the Kolmogorov-Smirnov test is 0.01 or more: a perfect forecast exceeds twice its floor about
-  once in eight times. The test counts n n_fit / (n + n_fit) rows, as that of two samples.
+  once in eight times. With a map the test is that of two samples, the rows of the fit among them.
 - A gap that chance does not explain is too small to matter if the coverage is within 1 point and
   within a tenth of the misses of its target, or if the calibration curve is within 1 point of the
   diagonal (root mean square).
@@ -26,11 +28,10 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv, kolmogorov, ndtr, ndtri
 
 from trueline._messages import percent
 from trueline._validation import FloatArray
-from trueline.metrics._bands import central_counts
+from trueline.metrics._counts import law_of_counts
 
 CoverageDecision = Literal[
     "holds", "too narrow", "too wide", "too few rows to tell", "no intervals"
@@ -52,14 +53,10 @@ _FEWEST_ROWS = 50
 _LEVEL_VARIANCE = 11 / 60
 # Shares are compared up to this rounding error, in rows.
 _ROUNDING = 1e-6
-# Beyond this number of rows, of the test and of the fit, the law is the normal one: a significant
-# gap is then too small to matter.
-_EXACT_UP_TO = 100_000
-# Nodes of the trapezoidal rule on the normal scale, where it converges exponentially: to 1e-11, or
-# 1e-6 for a fit on fewer than ten rows.
-_NODES = np.linspace(-7.0, 7.0, 29)
-_MASS = np.exp(-0.5 * _NODES**2)
-_MASS /= _MASS.sum()
+# The law of the counts needs probabilities a little above 0 and below 1.
+_CERTAIN = 1e-12
+# An expected coverage this far from the target is explained.
+_WORTH_A_WORD = 0.005
 
 
 @dataclass(frozen=True)
@@ -75,6 +72,11 @@ class CoverageVerdict:
         Share of outcomes inside the interval, and what it should be.
     low, high : float
         Coverages between which chance alone moves a calibrated forecast, with probability 0.95.
+    expected : float
+        Coverage that the forecast itself expects: the target, unless it is given by few draws or
+        has atoms.
+    draws : int or None
+        Number of draws per row, if the forecast is given by draws.
 
     Examples
     --------
@@ -88,6 +90,8 @@ class CoverageVerdict:
     target: float
     low: float
     high: float
+    expected: float
+    draws: int | None = None
 
     @property
     def by_chance(self) -> bool:
@@ -95,10 +99,16 @@ class CoverageVerdict:
         return self.low <= self.coverage <= self.high
 
     @property
+    def gap(self) -> float:
+        """Distance of the coverage from what the forecast expects."""
+        return abs(self.coverage - self.expected)
+
+    @property
     def negligible(self) -> bool:
         """Whether the gap is too small to matter, however many the rows."""
-        most = min(_NEGLIGIBLE_GAP, _NEGLIGIBLE_SHARE_OF_MISSES * (1.0 - self.target))
-        return abs(self.coverage - self.target) <= most
+        nearest = min(max(self.coverage, min(self.target, self.expected)), self.expected)
+        most = min(_NEGLIGIBLE_GAP, _NEGLIGIBLE_SHARE_OF_MISSES * (1.0 - nearest))
+        return abs(self.coverage - nearest) <= most
 
     @property
     def off(self) -> bool:
@@ -108,7 +118,10 @@ class CoverageVerdict:
     @property
     def few_rows(self) -> bool:
         """Whether chance alone moves the coverage too far to tell much."""
-        return self.low <= 0.0 or self.high >= 1.0 or self.high - self.low > _WIDEST_RANGE
+        # Atoms may force an interval to hold everything; that does not take more rows to tell.
+        forced = self.expected - self.target
+        full = self.high >= 1.0 and forced <= _ROUNDING
+        return self.low <= 0.0 or full or self.high - self.low > _WIDEST_RANGE + max(forced, 0.0)
 
     @property
     def words(self) -> str:
@@ -126,6 +139,25 @@ class CoverageVerdict:
         target = percent(self.target)
         return f"{target} intervals hold {self.coverage:.1%} of the time: {self.words}."
 
+    @property
+    def reason(self) -> str:
+        """Why the forecast expects another coverage than the target; empty if it does not."""
+        forced = self.expected - self.target
+        if abs(forced) < _WORTH_A_WORD or self.decision == "no intervals":
+            return ""
+        target = percent(self.target)
+        if self.draws is None or forced > 0.0:
+            return (
+                f"The forecasts put {self.expected:.1%} of their probability into their {target} "
+                f"intervals, because an interval contains an atom, such as a count, as a whole."
+            )
+        k = self.draws
+        return (
+            f"{target} intervals of {k:,} draws per row must under-cover: the outcome is like one "
+            f"more draw, so that these hold {self.expected:.1%}, and no interval of {k:,} draws "
+            f"more than {k - 1:,} in {k + 1:,}. Draw more, or recalibrate."
+        )
+
 
 @dataclass(frozen=True)
 class CalibrationVerdict:
@@ -141,7 +173,7 @@ class CalibrationVerdict:
     distance : float
         Root mean square distance of the calibration curve from the diagonal.
     p_value : float
-        P-value of the calibration test, with the rows of the fit taken into account.
+        P-value of the calibration test.
 
     Examples
     --------
@@ -209,12 +241,20 @@ class Verdict:
     calibration: CalibrationVerdict
 
     def __str__(self) -> str:
-        """Return both sentences, one per line."""
-        return "\n".join(filter(None, [self.coverage.sentence, self.calibration.sentence]))
+        """Return the sentences, one per line."""
+        found = self.coverage
+        return "\n".join(filter(None, [found.sentence, found.reason, self.calibration.sentence]))
 
 
 def decide_coverage(
-    coverage: float, target: float, low: float, high: float, *, width: float = math.inf
+    coverage: float,
+    target: float,
+    low: float,
+    high: float,
+    *,
+    width: float = math.inf,
+    expected: float | None = None,
+    draws: int | None = None,
 ) -> CoverageVerdict:
     """Return the verdict on the coverage of intervals, from the ends of `chance_range`.
 
@@ -226,6 +266,10 @@ def decide_coverage(
         Coverages that chance explains.
     width : float, optional
         Mean width of the intervals.
+    expected : float, optional
+        Coverage that the forecast itself expects; by default the target.
+    draws : int, optional
+        Number of draws per row, if the forecast is given by draws.
 
     Examples
     --------
@@ -234,9 +278,10 @@ def decide_coverage(
     >>> decide_coverage(0.8, 0.9, low, high).decision
     'too narrow'
     """
+    own = target if expected is None else expected
 
     def verdict(decision: CoverageDecision) -> CoverageVerdict:
-        return CoverageVerdict(decision, coverage, target, low, high)
+        return CoverageVerdict(decision, coverage, target, low, high, own, draws)
 
     found = verdict("holds")
     if width == 0.0:
@@ -245,19 +290,14 @@ def decide_coverage(
         return verdict("too few rows to tell") if found.few_rows else found
     if found.negligible:
         return found
-    return verdict("too narrow" if coverage < target else "too wide")
+    return verdict("too narrow" if coverage < low else "too wide")
 
 
 def decide_calibration(
-    error: float, floor: float, p: float, ks_statistic: float, n: float, n_fit: float | None
+    error: float, floor: float, p: float, n: float, n_fit: float | None
 ) -> CalibrationVerdict:
-    """Return the verdict on the calibration of n rows, where p is the p-value without a fit."""
-    rows = n
-    if n_fit is not None:
-        rows = 1.0 / (1.0 / n + 1.0 / n_fit)
-        # The asymptotic law with the correction of Stephens (1970) for small samples.
-        root = math.sqrt(rows)
-        p = float(kolmogorov((root + 0.12 + 0.11 / root) * ks_statistic))
+    """Return the verdict on the calibration of n rows, where p is the p-value of the test."""
+    rows = n if n_fit is None else 1.0 / (1.0 / n + 1.0 / n_fit)
     # For the default levels this is sqrt(error / 9); the floor scales it to other levels.
     distance = math.sqrt(_LEVEL_VARIANCE * error / (floor * rows)) if floor > 0.0 else 0.0
 
@@ -273,7 +313,12 @@ def decide_calibration(
 
 
 def chance_range(
-    n: ArrayLike, target: float, n_fit: float | None = None, level: float = LEVEL
+    n: ArrayLike,
+    target: ArrayLike,
+    n_fit: float | None = None,
+    level: float = LEVEL,
+    *,
+    expected: ArrayLike | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the coverages between which chance alone moves calibrated forecasts.
 
@@ -281,16 +326,19 @@ def chance_range(
     ----------
     n : array-like
         Number of rows; with weights their effective number, rounded.
-    target : float
+    target : array-like
         Probability of the interval.
     n_fit : float, optional
         Number of rows that a recalibrator was fitted on.
     level : float, default 0.05
         Probability outside, at most half of it on either side.
+    expected : array-like, optional
+        Coverage that the forecast itself expects. If it is below the target it takes its place;
+        above the target it is the coverage that the upper end allows for.
 
     Returns
     -------
-    low, high : ndarray, of the shape of n
+    low, high : ndarray, of the shape of n and target
 
     Examples
     --------
@@ -301,43 +349,11 @@ def chance_range(
     ['0.866', '0.930']
     """
     rows = np.maximum(np.rint(np.asarray(n, dtype=np.float64)), 1.0)
-    if n_fit is None:
-        low, high = central_counts(rows.astype(np.int64), np.asarray(target), level)
-    else:
-        weight = n_fit + 1.0
-        low = _lower_count(rows, target * weight, (1.0 - target) * weight, 0.5 * level)
-        high = rows - _lower_count(rows, (1.0 - target) * weight, target * weight, 0.5 * level)
+    law = law_of_counts(rows.astype(np.int64), n_fit)
+    aim = np.asarray(target, dtype=np.float64)
+    top = np.clip(aim if expected is None else expected, _CERTAIN, 1.0 - _CERTAIN)
+    low, high = (
+        law.lower(np.minimum(aim, top), 0.5 * level),
+        rows - law.lower(1.0 - top, 0.5 * level),
+    )
     return np.maximum((low - _ROUNDING) / rows, 0.0), np.minimum((high + _ROUNDING) / rows, 1.0)
-
-
-def _lower_count(n: FloatArray, a: float, b: float, tail: float) -> FloatArray:
-    """Return the smallest k with P(K <= k) > tail for the beta-binomial K of n rows."""
-    share = a / (a + b)
-    spread = np.sqrt(share * (1.0 - share) * n * (n + a + b) / (a + b + 1.0))
-    k = np.floor(np.clip(n * share + spread * ndtri(tail), 0.0, n - 1.0))
-    if min(n.min(), a + b) > _EXACT_UP_TO:
-        return k
-    # On the normal scale the probabilities are nearly linear in k, so few steps are needed; a
-    # bracket keeps them from going astray.
-    below, above = np.full_like(k, -1.0), n.copy()
-    while (above - below > 1.0).any():
-        p = _probability(k, n, a, b)
-        below, above = np.where(p > tail, below, k), np.where(p > tail, k, above)
-        step = np.floor(k + spread * (ndtri(tail) - ndtri(np.clip(p, 1e-300, 1.0 - 1e-16))))
-        inner = (step > below) & (step < above)
-        k = np.where(inner, step, np.floor(0.5 * (below + above)))
-        k = np.clip(k, 0.0, np.maximum(n - 1.0, 0.0))
-    return above
-
-
-def _probability(k: FloatArray, n: FloatArray, a: float, b: float) -> FloatArray:
-    """Return P(K <= k) for the beta-binomial K of n rows, k < n.
-
-    It is P(Q < U) for Q ~ Beta(a, b) and the order statistic U ~ Beta(k + 1, n - k): the integral
-    of the distribution function of the wider one over the quantiles of the narrower one.
-    """
-    narrow = a + b > n
-    first = np.where(narrow, a, k + 1.0)[..., None], np.where(narrow, b, n - k)[..., None]
-    second = np.where(narrow, k + 1.0, a)[..., None], np.where(narrow, n - k, b)[..., None]
-    p = betainc(*second, betaincinv(*first, ndtr(_NODES))) @ _MASS
-    return np.where(narrow, 1.0 - p, p)

@@ -103,8 +103,7 @@ class SkproDistribution(BaseDistribution):  # type: ignore[misc]  # skpro may be
         return self._answer("sf", x)
 
     def _pmf(self, x: Any) -> FloatArray:
-        columns = self._in(x)[:, None]
-        return self._out(self.forecast._cdf(columns) - self.forecast._cdf_left(columns))
+        return self._answer("pmf", x)
 
     def _log_pmf(self, x: Any) -> FloatArray:
         with np.errstate(divide="ignore"):
