@@ -8,13 +8,17 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import check_max_knots
+from trueline._validation import FloatArray, check_max_knots
 from trueline.distributions import Distribution
 from trueline.laws import ExponentialTail, NormalTail, PiecewiseLaw, ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator, in_order, rows_by_group
 from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
-from trueline.recalibration._scores import Key, ScoreRows, Scores, combine
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Key, Scores, combine
+
+# Share of a row by which sums of weights may be off.
+_ROUNDING = 1e-9
 
 
 class ScoreBased(Recalibrator):
@@ -181,7 +185,7 @@ class CommonMap(ScoreBased):
         scores = self.scores_
         if None not in self._laws:
             self._laws[None] = self._law_of(scores)
-            self._laws[None].n_fit = scores.total
+            self._laws[None].n_fit = scores.effective_rows
         return self._laws[None]
 
     def law(self, group: Key | None = None) -> ScoreLaw:
@@ -229,7 +233,9 @@ class Isotonic(CommonMap):
         exchangeable and scores do not tie, P(R(S) <= p) differs from p by at most 1 / (n + 1)
         for every p, without any assumption on the model, and the coverage of the map's knots
         has the exact law Beta(i, n + 1 - i). With ties the coverage of a knot is at least i /
-        (n + 1). False is Eq. 6 to the letter: knot i at i / n, no upper tail.
+        (n + 1). With weights, the mass of a tail is 1 / (m + 1), where m is the effective number
+        of rows, (sum w)^2 / sum w^2, and the guarantee is approximate. False is Eq. 6 to the
+        letter: knot i at i / n, no upper tail.
 
     Attributes
     ----------
@@ -266,14 +272,25 @@ class Isotonic(CommonMap):
 
     def _law_of(self, scores: Scores) -> ScoreLaw:
         lower, upper = scores.cumulative()
-        shift, rows = (
-            (scores.slack(), scores.total + 1.0) if self.finite_sample else (0.0, scores.total)
-        )
+        shift, unit = (scores.slack(), scores.unit) if self.finite_sample else (0.0, 0.0)
+        rows = scores.total + unit
         right = (upper + shift) / rows
         left = right if lower is upper else (lower + shift) / rows
+        knots = scores.values
+        if np.any(shift):
+            # The tails begin at the outermost effective rows, which may be several values.
+            inner = _between(left, right, (1.0 - _ROUNDING) * unit / rows)
+            knots, right, left = knots[inner], right[inner], left[inner]
+            left = right if lower is upper else left
         tail = NormalTail if scores.kind == "normal score" else ExponentialTail
         below, above = scores.mean_excesses()
-        return PiecewiseLaw(scores.values, left, right, (tail(below), tail(above)))
+        return PiecewiseLaw(knots, left, right, (tail(below), tail(above)))
+
+
+def _between(left: FloatArray, right: FloatArray, least: float) -> slice:
+    """Return the knots at which R reaches `least` and has not passed 1 - `least`; one or more."""
+    start = min(int(np.searchsorted(right, least)), len(right) - 1)
+    return slice(start, max(int(np.searchsorted(left, 1.0 - least, "right")), start + 1))
 
 
 def is_common_map(recalibrator: object) -> TypeGuard[CommonMap]:
