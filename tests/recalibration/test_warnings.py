@@ -137,8 +137,8 @@ def test_weights_that_sum_to_one(recalibrator):
     weight = [0.25, 0.25, 0.25, 0.25]
     message = caught(recalibrator.fit, np.arange(4.0), tl.Point(np.zeros(4)), weight, groups)
     assert message == (
-        "sample_weight sums to 1 over 4 rows. A weight of k counts as k rows, so these are worth "
-        "one row: scale them to sum to 4."
+        "sample_weight sums to 1 over 4 rows. A weight below 1 counts as less than a row, so "
+        "these are worth one row: scale them to sum to 4."
     )
 
 

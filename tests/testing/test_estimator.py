@@ -293,7 +293,7 @@ MUTANTS = {
     ),
     "roots of weights": Mutant(
         {"fit": fit_with(lambda self, X, y, w: Good.fit(self, X, y, w if w is None else w**0.5))},
-        "a weight of k is not k rows: found = ",
+        "a row is not as copies of it that share its weight: found = ",
     ),
 }
 
@@ -335,14 +335,14 @@ def test_a_class_of_ones_own_passes(method):
     [{}, {"ensemble": True, "cv": 4}, {"cv": "train"}, {"method": tl.Smooth()}, {"method": "auto"}],
     ids=repr,
 )
-def test_weights_are_repeats_through_the_whole_estimator(params):
+def test_copies_share_a_weight_through_the_whole_estimator(params):
     params = {"scale_estimator": None, "random_state": 0, **params}
     check_estimator(tl.CalibratedRegressor(LinearRegression(), **params), weights_repeat=True)
 
 
-def test_weights_are_no_repeats_where_rows_are_drawn():
+def test_copies_count_where_rows_are_drawn():
     model = tl.CalibratedRegressor(LinearRegression(), method="conditional", random_state=0)
-    with pytest.raises(AssertionError, match="a weight of k is not k rows"):
+    with pytest.raises(AssertionError, match="a row is not as copies of it"):
         check_estimator(model.set_params(scale_estimator=None), weights_repeat=True)
 
 

@@ -464,10 +464,10 @@ MUTANTS = {
     ),
     "roots of weights": Mutant(
         {"fit": fit_on(lambda y, dist, w: (y, dist, None if w is None else np.sqrt(w)))},
-        "a weight of k is not k rows: cdf: found = ",
+        "a row is not as copies of it that share its weight: cdf: found = ",
     ),
-    "ones that count double": Mutant(
-        {"fit": fit_on(lambda y, dist, w: (y, dist, w if w is None or np.ptp(w) > 0 else 2.0 * w))},
+    "ones that count half": Mutant(
+        {"fit": fit_on(lambda y, dist, w: (y, dist, 0.5 * w if np.all(w == 1.0) else w))},
         "weights of 1 are not as no weights: cdf: found = ",
     ),
     # merge

@@ -176,7 +176,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         y : (n,) array-like
             Outcomes.
         sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows in the map; the estimator may use it otherwise.
+            A weight of k moves the map as k rows do, but counts as one row in its guarantees; the
+            estimator may use it otherwise.
         groups : (n,) array-like, optional
             The group of each row, for `Grouped` and for splitters such as ``GroupKFold``.
         **fit_params : dict

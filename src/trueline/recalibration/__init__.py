@@ -12,7 +12,7 @@ from trueline.recalibration._quantile_forest import (
     as_features,
     tree_features,
 )
-from trueline.recalibration._score_rows import ScoreRows
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Key, Scores
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 

@@ -112,8 +112,12 @@ class Recalibrator(ABC):
         return {group: self.law(group) for group in [*(self.groups_ or []), None]}
 
     def n_fit(self, group: Key | None = None) -> float:
-        """Return the number of rows, or their weight, that ``law(group)`` was fitted on."""
-        return self.scores_.total
+        """Return the number of rows that ``law(group)`` was fitted on.
+
+        With weights this is their effective number, (sum w)^2 / sum w^2, or the sum of the
+        weights if that is less.
+        """
+        return self.scores_.effective_rows
 
     def rename_groups(self, names: Mapping[Key, Key]) -> Self:
         """Return the same fitted map with the new name of each group."""
@@ -151,7 +155,8 @@ class Recalibrator(ABC):
         dist : Distribution of n rows
             Their forecasts, by a model that was not trained on these rows.
         sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows; of 0, as none.
+            A weight of k moves the map as k rows do, but counts as one row in its guarantees; a
+            weight of 0 counts as none.
         groups : (n,) array-like, optional
             Strings or numbers that name the group of each row, for maps that need groups.
         """

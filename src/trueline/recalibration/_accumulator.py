@@ -21,7 +21,7 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import decode, encode
 from trueline.recalibration._cells import Cells
 from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
-from trueline.recalibration._score_rows import ScoreRows
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import (
     Exact,
     Key,
@@ -29,6 +29,7 @@ from trueline.recalibration._scores import (
     collapse,
     combine,
     combine_all,
+    sum_of_squares,
 )
 
 #: Distinct scores that are kept as they are: 8 MiB of them.
@@ -64,6 +65,8 @@ class State:
         self.limit = LIMIT if limit is None else limit
         self._sorted: Scores | None = None
         self._cells: Cells | None = None
+        # Sum of the weights of the rows in the cells, and of their squares.
+        self._counted = np.zeros(2)
         self._buffer = np.empty(0)
         self._weights: FloatArray | None = None
         self._held = 0
@@ -92,6 +95,7 @@ class State:
         if self._cells is not None or other._cells is not None:
             mine, theirs = (Cells(1) if c is None else c for c in (self._cells, other._cells))
             merged._cells = mine.merge(theirs)
+            merged._counted = self._counted + other._counted
         if other._sorted is not None:
             merged._push(other._sorted)
         if other._held:
@@ -103,9 +107,12 @@ class State:
         self._flush()
         if self._cells is not None:
             values, (weight,) = self._cells.filled()
-            self._cells = None
+            total, squares = self._counted.tolist()
+            self._cells, self._counted = None, np.zeros(2)
             if len(values):
-                self._push(Exact(self.kind, *collapse(values, weight), rounded=True))
+                parts = collapse(values, weight)
+                kept = None if squares == total else squares
+                self._push(Exact(self.kind, *parts, rounded=True, squares=kept))
         if self._sorted is None:
             raise ValueError("a state holds no rows; expected at least one.")
         return self._sorted
@@ -162,7 +169,10 @@ class State:
             rows = rows.take(near)
         if self._cells is None:
             self._cells = Cells(1)
-        self._cells.add(rows.lower, 1.0 if rows.weights is None else rows.weights)
+        w = rows.weights
+        total = float(len(rows) if w is None else w.sum())
+        self._counted = self._counted + np.array([total, sum_of_squares(w) or total])
+        self._cells.add(rows.lower, 1.0 if w is None else w)
 
     def _push(self, part: Scores) -> None:
         joined = part if self._sorted is None else combine(self._sorted, part)

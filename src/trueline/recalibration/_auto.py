@@ -121,7 +121,8 @@ class Auto(CommonMap):
         total = 0.0
         for k in range(folds):
             held = fold == k
-            law = candidate._law_of(Exact(scores.kind, x[~held], w[~held]))
+            squares = scores.unit * float(w[~held].sum())  # so that its unit is the same
+            law = candidate._law_of(Exact(scores.kind, x[~held], w[~held], squares=squares))
             total += float(w[held] @ law.crps(x[held]))
         return total / float(w.sum())
 

@@ -21,7 +21,7 @@ from trueline.recalibration._document import (
 )
 from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._preparation import Preparation, check_support, prepare
-from trueline.recalibration._score_rows import ScoreRows
+from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Key, Scores, combine
 
 
@@ -226,7 +226,7 @@ class CommonMap(ScoreBased):
         scores = self.scores_
         if None not in self._laws:
             self._laws[None] = self._law_of(scores)
-            self._laws[None].n_fit = scores.total
+            self._laws[None].n_fit = scores.effective_rows
         return self._laws[None]
 
     def law(self, group: Key | None = None) -> ScoreLaw:
@@ -274,7 +274,9 @@ class Isotonic(CommonMap):
         exchangeable and scores do not tie, P(R(S) <= p) differs from p by at most 1 / (n + 1)
         for every p, without any assumption on the model, and the coverage of the map's knots
         has the exact law Beta(i, n + 1 - i). With ties the coverage of a knot is at least i /
-        (n + 1). False is Eq. 6 to the letter: knot i at i / n, no upper tail.
+        (n + 1). With weights, the mass of a tail is 1 / (m + 1), where m is the effective number
+        of rows, (sum w)^2 / sum w^2, and the guarantee is approximate. False is Eq. 6 to the
+        letter: knot i at i / n, no upper tail.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._quantile_forest import QuantileForest, as_features
-from trueline.recalibration._score_rows import ScoreRows
+from trueline.recalibration._rows import ScoreRows
 
 # Number of rows whose quantiles are held at a time.
 _BLOCK = 1 << 16

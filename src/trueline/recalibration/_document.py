@@ -166,6 +166,8 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
         out["rounded"] = True
+    if scores.squares is not None:
+        out["squares"] = scores.squares
     if isinstance(scores, Exact):
         out["weights"] = scores.weights
     else:
@@ -220,13 +222,18 @@ def scores_from_json(data: Any) -> Scores:
     values = numbers(data.get("values"), "values")
     expect(bool((np.diff(values) > 0).all()), "values do not increase")
     rounded = data.get("rounded", False)
-    fields = set(data) - {"rounded"}
+    fields = set(data) - {"rounded", "squares"}
     if "rounded" in data:
         expect(rounded is True, "rounded is not true")
         expect(bool((round_scores(values) == values).all()), "its values are not rounded")
+    more: dict[str, Any] = {"rounded": rounded}
+    # Maps of earlier releases do not have it: a row then counts as its weight.
+    if "squares" in data:
+        more["squares"] = float(numbers([data["squares"]], "squares")[0])
+        expect(more["squares"] >= 0, "squares is below 0")
     if fields == {"kind", "values", "weights"}:
         w = weights_from_json(data["weights"], len(values))
-        return Exact(kind, values, w, rounded=rounded)
+        return Exact(kind, values, w, **more)
     expect(fields == {"kind", "values", "lower", "upper", "error"}, "scores hold unexpected fields")
     lower = numbers(data["lower"], "lower", len(values))
     upper = numbers(data["upper"], "upper", len(values))
@@ -234,7 +241,7 @@ def scores_from_json(data: Any) -> Scores:
     steps = np.stack([lower, upper], axis=1).ravel()
     expect(bool(lower[0] > 0 and (np.diff(steps) >= 0).all()), "cumulative weights decrease")
     expect(0 <= error <= 1, "error is not within 0 and 1")
-    return Compressed(kind, values, lower, upper, float(error), rounded=rounded)
+    return Compressed(kind, values, lower, upper, float(error), **more)
 
 
 def _intervals(kind: str, data: Any) -> Intervals:

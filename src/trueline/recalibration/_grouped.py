@@ -127,7 +127,7 @@ class Grouped(ScoreBased):
         return renamed._prepared_by(self._preparation)
 
     def n_fit(self, group: Key | None = None) -> float:
-        return self._group_scores.get(group, self.scores_).total  # type: ignore[arg-type]
+        return self._group_scores.get(group, self.scores_).effective_rows  # type: ignore[arg-type]
 
     def law(self, group: Key | None = None) -> ScoreLaw:
         self._check_fitted()

@@ -16,7 +16,8 @@ from scipy.special import ndtr
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Quantiles
 from trueline.laws import ScoreLaw
-from trueline.recalibration._scores import ScoreRows, Scores
+from trueline.recalibration._rows import ScoreRows
+from trueline.recalibration._scores import Scores
 
 LawOf = Callable[[Scores], ScoreLaw]
 

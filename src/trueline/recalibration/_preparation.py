@@ -12,7 +12,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
 from trueline.recalibration._empirical_law import empirical_law
-from trueline.recalibration._score_rows import ScoreRows, check_outcomes
+from trueline.recalibration._rows import ScoreRows, check_outcomes
 
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
 _ENOUGH = 1 << 17

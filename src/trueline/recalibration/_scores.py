@@ -26,6 +26,9 @@ KINDS = {
 _FEWEST_EXCEEDANCES = 5
 _MOST_EXCEEDANCES = 100
 _BLOCK = 1 << 16
+# Share by which a sum of weights may be off.
+_ROUNDING = 1e-9
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 class Scores(ABC):
@@ -41,6 +44,9 @@ class Scores(ABC):
         Largest distance of this CDF from the one before compression.
     rounded : bool
         Whether scores were rounded, see `round_scores`.
+    squares : float or None
+        Sum of the squared weights of the rows, which are not those of the values, because rows
+        may tie. None stands for rows of weight one.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class Scores(ABC):
     values: FloatArray
     error: float
     rounded: bool
+    squares: float | None
 
     def __repr__(self) -> str:
         """Return a summary in one line; the scores themselves are in ``values``."""
@@ -62,25 +69,47 @@ class Scores(ABC):
         return f"<{type(self).__name__} {self.kind} scores: {rows}{rounded}{off}>"
 
     @staticmethod
-    def of_sorted(kind: str, s: FloatArray, w: FloatArray | None) -> Exact:
-        """Return the exact scores of rows that are sorted by score, with their weights."""
-        return Exact(kind, *collapse(s, w))
+    def of_sorted(
+        kind: str, s: FloatArray, w: FloatArray | None, given: FloatArray | None = None
+    ) -> Exact:
+        """Return the exact scores of rows that are sorted by score, with their weights.
+
+        `given` are the weights before rows faded, because a row that has faded is less than a row.
+        """
+        return Exact(kind, *collapse(s, w), squares=sum_of_squares(w, given))
 
     @property
     @abstractmethod
     def total(self) -> float:
-        """Total weight: the number of rows."""
+        """Total weight, which is the number of rows if every row has a weight of one."""
+
+    @property
+    def unit(self) -> float:
+        """The weight that counts as one row: sum(w^2) / sum(w) over the rows, but at least 1.
+
+        That is the weight which a new row is expected to have. Guarantees depend on the number of
+        rows: a row with a large weight is one row, and a row with a weight below one, such as one
+        of several forecasts of the same row, is less than one.
+        """
+        if self.squares is None:
+            return 1.0
+        return max(min(self.squares / self.total, self.total), 1.0)
+
+    @property
+    def effective_rows(self) -> float:
+        """Number of rows that the scores count as: the smaller of `total` and Kish's number."""
+        return self.total / self.unit
 
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
         """Return the cumulative weight just below and at each value; it is linear in between.
 
-        In a tie of w rows the weight of one row is spread over the interval from the value below,
-        as for any row, and w - 1 are a jump. Without jumps the same array is returned twice.
+        Of the weight of a value, up to one `unit` is spread over the interval from the value
+        below, and the rest is a jump. Without jumps the same array is returned twice.
         """
 
     def slack(self) -> FloatArray | float:
-        """Return half of what a value with a weight below 1 lacks of one row.
+        """Return half of what the weight of a value lacks of one `unit`.
 
         Positions shifted by it lie in the middle of the row that they are part of, so that they
         are the same from above and from below. It is 0 for whole rows.
@@ -115,7 +144,8 @@ class Scores(ABC):
     def mean_excesses(self) -> tuple[float, float]:
         """Return the scales of the tails: mean excesses below a low and above a high threshold."""
         x, w = self.points()
-        return _mean_excess(-x[::-1], w[::-1], self.kind), _mean_excess(x, w, self.kind)
+        below = _mean_excess(-x[::-1], w[::-1], self.unit, self.kind)
+        return below, _mean_excess(x, w, self.unit, self.kind)
 
     def warn_if_weak(self, rows: int, stacklevel: int = 4) -> None:
         """Warn of ties and small weights, which make a map weaker than its rows suggest."""
@@ -129,8 +159,8 @@ class Scores(ABC):
             )
         if rows > 1 and self.total <= 1.0 + 1e-9:
             warnings.warn(
-                f"sample_weight sums to {self.total:.4g} over {rows} rows. A weight of k counts as "
-                f"k rows, so these are worth one row: scale them to sum to {rows}.",
+                f"sample_weight sums to {self.total:.4g} over {rows} rows. A weight below 1 counts "
+                f"as less than a row, so these are worth one row: scale them to sum to {rows}.",
                 CalibrationWarning,
                 stacklevel=stacklevel,
             )
@@ -143,7 +173,13 @@ class Scores(ABC):
         wanted = np.linspace(upper[0], self.total, max_knots)
         keep = np.unique(np.minimum(np.searchsorted(upper, wanted), len(upper) - 1))
         kept = Compressed(
-            self.kind, self.values[keep], lower[keep], upper[keep], 0.0, rounded=self.rounded
+            self.kind,
+            self.values[keep],
+            lower[keep],
+            upper[keep],
+            0.0,
+            rounded=self.rounded,
+            squares=self.squares,
         )
         worst = 0.0
         for start in range(0, len(self.values), _BLOCK):  # in blocks, to save memory
@@ -172,18 +208,20 @@ class Scores(ABC):
 
 @dataclass(eq=False, repr=False)
 class Exact(Scores):
-    """All scores, ties collapsed; ``weights`` is None if each value stands for one row."""
+    """All scores, ties collapsed; ``weights`` is None if each value has a weight of one."""
 
     kind: str
     values: FloatArray
     weights: FloatArray | None
     error: float = field(default=0.0, init=False)
     rounded: bool = field(default=False, kw_only=True)
+    squares: float | None = field(default=None, kw_only=True)
 
     def round(self) -> Exact:
         if self.rounded:
             return self
-        return Exact(self.kind, *collapse(round_scores(self.values), self.weights), rounded=True)
+        parts = collapse(round_scores(self.values), self.weights)
+        return Exact(self.kind, *parts, rounded=True, squares=self.squares)
 
     @property
     def total(self) -> float:
@@ -197,17 +235,17 @@ class Exact(Scores):
             ranks = np.arange(1.0, len(self.values) + 1.0)
             return ranks, ranks
         upper = np.cumsum(self.weights)
-        if self.weights.max() <= 1.0:
+        if self.weights.max() <= self.unit * (1.0 + _ROUNDING):
             return upper, upper
         # Added to the value below, because a large weight minus one row would lose the row.
-        lower = np.minimum(self.weights, 1.0)
+        lower = np.minimum(self.weights, self.unit)
         lower[1:] += upper[:-1]
         return lower, upper
 
     def slack(self) -> FloatArray | float:
-        if self.weights is None or self.weights.min() >= 1.0:
+        if self.weights is None or self.weights.min() >= self.unit * (1.0 - _ROUNDING):
             return 0.0
-        return 0.5 * np.maximum(1.0 - self.weights, 0.0)
+        return 0.5 * np.maximum(self.unit - self.weights, 0.0)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         w = np.broadcast_to(1.0, self.values.shape) if self.weights is None else self.weights
@@ -227,6 +265,7 @@ class Compressed(Scores):
     upper: FloatArray
     error: float
     rounded: bool = field(default=False, kw_only=True)
+    squares: float | None = field(default=None, kw_only=True)
 
     def round(self) -> Compressed:
         if self.rounded:
@@ -235,7 +274,13 @@ class Compressed(Scores):
         first = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
         last = np.append(first[1:] - 1, len(values) - 1)
         return Compressed(
-            self.kind, values[first], self.lower[first], self.upper[last], self.error, rounded=True
+            self.kind,
+            values[first],
+            self.lower[first],
+            self.upper[last],
+            self.error,
+            rounded=True,
+            squares=self.squares,
         )
 
     @property
@@ -244,6 +289,10 @@ class Compressed(Scores):
 
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
         return self.lower, self.upper
+
+    def slack(self) -> float:
+        # The weights of single values are not kept; the first is taken for all.
+        return 0.5 * max(self.unit - float(self.lower[0]), 0.0)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         # Weight that is spread between two values is put in their middle; jumps, and the weight
@@ -272,8 +321,10 @@ def combine(first: Scores, second: Scores) -> Scores:
     lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
     total = first.total + second.total
     # Between its values each part has an error of up to one row more.
-    error = (first.error * first.total + second.error * second.total + 1.0) / total
-    return Compressed(first.kind, x, lower, upper, min(error, 1.0), rounded=rounded)
+    unit = max(first.unit, second.unit)
+    error = min((first.error * first.total + second.error * second.total + unit) / total, 1.0)
+    squares = _joint_squares([first, second])
+    return Compressed(first.kind, x, lower, upper, error, rounded=rounded, squares=squares)
 
 
 def combine_all(parts: Sequence[Scores]) -> Scores:
@@ -293,7 +344,25 @@ def _combine_exact(parts: Sequence[Exact]) -> Exact:
         return Exact(parts[0].kind, *collapse(x, None), rounded=rounded)
     order = np.argsort(x, kind="stable")
     w = np.concatenate([part.points()[1] for part in parts])[order]
-    return Exact(parts[0].kind, *collapse(x[order], w), rounded=rounded)
+    squares = _joint_squares(parts)
+    return Exact(parts[0].kind, *collapse(x[order], w), rounded=rounded, squares=squares)
+
+
+def sum_of_squares(w: FloatArray | None, given: FloatArray | None = None) -> float | None:
+    """Return `Scores.squares` of rows with these weights; `given` are those before fading."""
+    given = w if given is None else given
+    if w is None or given is None or (given == 1.0).all():
+        return None
+    with np.errstate(over="ignore"):
+        return min(float(w @ given), _LARGEST)
+
+
+def _joint_squares(parts: Sequence[Scores]) -> float | None:
+    """Return `Scores.squares` of several parts together."""
+    if all(part.squares is None for part in parts):
+        return None
+    squares = sum(part.total if part.squares is None else part.squares for part in parts)
+    return min(squares, _LARGEST)
 
 
 def collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
@@ -308,12 +377,16 @@ def collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArra
     return s[starts], np.add.reduceat(joint, starts)
 
 
-def _mean_excess(x: FloatArray, w: FloatArray, kind: str) -> float:
-    """Return the mean excess of sorted x over a high threshold."""
+def _mean_excess(x: FloatArray, w: FloatArray, unit: float, kind: str) -> float:
+    """Return the mean excess of sorted x over a high threshold; `unit` is the weight of a row."""
     total = float(w.sum())
-    count = np.floor(np.clip(np.sqrt(total), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
+    rows = np.floor(np.clip(np.sqrt(total / unit), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
+    count = rows * unit
+    if w.min() < unit:
+        # One effective row stays below the threshold; otherwise it would be the smallest of many.
+        count = min(count, max(total - unit, 0.5 * total))
     # Only the top values that hold this number of rows are needed.
-    look = int(count) + 1
+    look = int(rows) + 1
     while look < len(x) and w[-look:].sum() <= count:
         look *= 2
     i = int(np.searchsorted(np.cumsum(w[-look:][::-1]), count, side="right"))
@@ -324,7 +397,7 @@ def _mean_excess(x: FloatArray, w: FloatArray, kind: str) -> float:
         if excess > 0:
             return excess
     # With few rows, or ties at the top, use the mean excess over the smallest value.
-    excess = float(w @ (x - x[0])) / (total - 1.0 if total > 1.0 else total)
+    excess = float(w @ (x - x[0])) / (total - unit if total > unit else total)
     return excess if excess > 0 else _fallback_scale(x[0], kind)
 
 

@@ -66,8 +66,9 @@ class Smooth(CommonMap):
         # Ranks are counted from both ends, so that no tail rounds to a probability of 1.
         low, high = mid_ranks(w), mid_ranks(w[::-1])[::-1]
         u = np.where(low < high, ndtri(low), -ndtri(high))
-        groups = self.n_knots or int(np.clip(round(2.0 * scores.total ** (1 / 3)), 3, 50))
-        edge = -ndtri(min(0.25, _TAIL_ROWS / scores.total))
+        rows = scores.effective_rows
+        groups = self.n_knots or int(np.clip(round(2.0 * rows ** (1 / 3)), 3, 50))
+        edge = -ndtri(min(0.25, _TAIL_ROWS / rows))
         inner = np.linspace(-edge, edge, groups - 1) if groups > 2 else np.zeros(1)
         group = np.searchsorted(inner, u)
         # Groups without rows are dropped, and groups that rounding cannot separate are joined.

@@ -127,10 +127,10 @@ class RecentRows(Memory):
 
     def scores(self) -> Scores:
         w = self._weighted()
-        s = self._values
+        s, given = self._values, self._weights
         if not w.min() > 0:  # a small weight may fade to 0
-            s, w = s[w > 0], w[w > 0]
-        return Scores.of_sorted(self.kind, s, w)
+            s, given, w = s[w > 0], given[w > 0], w[w > 0]
+        return Scores.of_sorted(self.kind, s, w, given)
 
     def effective_rows(self) -> float:
         w = self._weighted()

@@ -223,7 +223,8 @@ class Online(Recalibrator):
             Their forecasts as the model made them, before ``transform``, of the same kind each
             time.
         sample_weight : (n,) array-like, optional
-            A weight of k counts as k rows in the map; of 0, as none.
+            A weight of k moves the map as k rows do, but counts as one row in its guarantees; a
+            weight of 0 counts as none.
 
         Examples
         --------
@@ -339,7 +340,7 @@ class Online(Recalibrator):
                 self._law_now = self._inner()._law_of(self.scores_)
             else:
                 self._law_now = self._quantiles().warped(central, self._levels)
-            self._law_now.n_fit = self.scores_.total
+            self._law_now.n_fit = self.scores_.effective_rows
         return self._law_now
 
     def law(self, group: Key | None = None) -> ScoreLaw:

@@ -49,7 +49,8 @@ def check_estimator(
     - `pickle` keeps the fitted model, `clone` only the parameters;
     - ``get_params``, ``set_params`` and `clone` reach a recalibrator among the parameters;
     - inputs and parameters are not changed, and a recalibrator parameter is not fitted;
-    - sample weights have an effect, and with `weights_repeat` a weight of k equals k rows.
+    - sample weights have an effect, and with `weights_repeat` a row equals copies of it that
+      share its weight.
 
     Parameters
     ----------
@@ -62,10 +63,12 @@ def check_estimator(
     groups : (n,) array, optional
         Groups passed to ``fit`` and to all predictions.
     weights_repeat : bool, default False
-        Whether to check also that a weight of k equals k rows, and a weight of 0 no row, for the
-        whole estimator. A parameter ``cv`` that is not a string is set to folds that keep repeats
-        of a row together. This holds if it holds for the wrapped estimator and nothing is drawn at
-        random: for least squares or a `FrozenEstimator`, without a learned scale.
+        Whether to check also that a row equals copies of it that share its weight, and a row of
+        weight 0 no row, for the whole estimator. A parameter ``cv`` that is not a string is set to
+        folds that keep copies of a row together. This holds if it holds for the wrapped estimator
+        and nothing is drawn at random: for least squares or a `FrozenEstimator`, without a learned
+        scale. The weights are below 1, because a row with a larger weight counts as one row in
+        the guarantees of a map.
 
     Raises
     ------
@@ -275,12 +278,14 @@ def check_weights_count(fitted: Any, weighted: Any, case: _Case) -> None:
 
 
 def check_weights_repeat(case: _Case) -> None:
-    """A weight of k equals k rows, and a weight of 0 no row."""
+    """A row equals copies of it that share its weight, and a row of weight 0 no row."""
     rows = np.arange(len(case.y))
-    weighted = case.fit(sample_weight=case.weight, model=case.with_folds(rows))
+    weighted = case.fit(sample_weight=0.25 * case.weight, model=case.with_folds(rows))
     rows = np.repeat(rows, case.weight.astype(int))
-    repeated = case.fit(rows, model=case.with_folds(rows))
-    _require_same(case.outline(weighted), case.outline(repeated), "a weight of k is not k rows")
+    shared = np.full(len(rows), 0.25)
+    repeated = case.fit(rows, sample_weight=shared, model=case.with_folds(rows))
+    fault = "a row is not as copies of it that share its weight"
+    _require_same(case.outline(weighted), case.outline(repeated), fault)
 
 
 def _require_same(found: FloatArray, expected: FloatArray, fault: str) -> None:

@@ -52,7 +52,8 @@ def check_recalibrator(
     - ``transform`` returns a distribution with as many rows, and no row depends on other rows;
     - quantiles are finite and rise, intervals nest, and the CDF inverts the quantiles;
     - the order of calibration rows has no effect;
-    - a weight of k equals k rows, 0 no row, and weights of 1 equal no weights;
+    - a row equals copies of it that share its weight, a row of weight 0 has no effect, and
+      weights of 1 equal no weights;
     - maps merge to the map of all rows, in any order, and merging does not change its parts;
     - a compressed map is smaller, and its reported error falls with its size;
     - JSON and `pickle` return the same map, and a clone is not fitted;
@@ -64,7 +65,7 @@ def check_recalibrator(
     of the library; ``_set_state`` reads the JSON of others.
 
     A map that takes ``X`` at ``fit``, such as `Conditional`, may depend on the order of rows, a
-    weight of k need not equal k rows to the last digit, and its forecast need not have the score
+    row need not equal its copies to the last digit, and its forecast need not have the score
     of its base; but a row of weight 0 must have no effect. A map that needs ``groups`` gets them.
 
     Parameters
@@ -261,10 +262,13 @@ def check_order_of_rows(trial: Trial) -> None:
 
 
 def check_weights(trial: Trial) -> None:
-    """A weight of k equals k rows, and weights of 1 equal no weights."""
+    """A row equals copies of it that share its weight, and weights of 1 equal no weights."""
     rows, n = trial.rows, len(trial.rows.y)
-    repeated = trial.fit(rows.take(np.repeat(np.arange(n), trial.weight)))
-    trial.require_map(trial.weighted, "a weight of k is not k rows", repeated)
+    # The weights are below 1, because a row with a larger weight counts as one row in guarantees.
+    copies = rows.take(np.repeat(np.arange(n), trial.weight))
+    shared = trial.fit(copies, np.full(len(copies.y), 0.25))
+    fault = "a row is not as copies of it that share its weight"
+    trial.require_map(trial.fit(rows, 0.25 * trial.weight), fault, shared)
     trial.require_map(trial.fit(rows, np.ones(n)), "weights of 1 are not as no weights")
 
 
