@@ -5,9 +5,12 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import TimeSeriesSplit
 
 import trueline as tl
-from trueline.estimators._learned_width import learn_width
+from trueline.estimators._learned_width import _Forest, _mean_and_error
+from trueline.estimators._learned_width import learn_width as learn_over_splits
+from trueline.estimators._splits import learning_splits
 
 
 def rows(n, seed=0, *, spread=0.0):
@@ -16,6 +19,14 @@ def rows(n, seed=0, *, spread=0.0):
     X = rng.normal(size=(n, 4))
     loc = X[:, 0]
     return X, loc + np.exp(spread * X[:, 1]) * rng.normal(size=n), loc
+
+
+def learn_width(scale_estimator, X, y, dist, weight, seed):
+    """The learned width, and the forecasts with widths from five folds of shuffled rows."""
+    n = len(y)
+    splits = learning_splits([], np.arange(n), n, X, y, None, seed)
+    width, held_out = learn_over_splits(scale_estimator, X, y, dist, weight, splits, seed)
+    return width, held_out.apply(X, dist, np.arange(n))
 
 
 def held_out_crps(X, y, fitted_on, new, scale, train):
@@ -129,7 +140,7 @@ def test_a_regressor_gets_the_weights_if_it_takes_them():
     X, y, loc = rows(50)
     weight = np.arange(1.0, 51.0)
     learn_width(Spy(), X, y, tl.Point(loc), weight, 0)
-    assert [len(w) for w in seen] == [40, 40, 40, 40, 40, 50]
+    assert [len(w) for w in seen] == [50, 40, 40, 40, 40, 40]
     learn_width(Deaf(), X, y, tl.Point(loc), weight, 0)
     assert len(seen) == 6
 
@@ -179,15 +190,36 @@ def test_a_row_has_the_same_width_in_any_batch():
         np.testing.assert_array_equal(scale.apply(X[[i]], tl.Point(loc[[i]])).scale, whole[[i]])
 
 
-def test_other_forecasts_of_the_rows_of_the_fit_get_honest_widths():
+@pytest.mark.parametrize("learner", [_Forest(np.random.default_rng(0)), LinearRegression()])
+def test_the_width_of_a_row_is_learned_from_the_training_rows_of_its_split(learner):
     X, y, loc = rows(300, spread=1.0)
-    scale, honest = learn_width("auto", X, y, tl.Point(loc), None, 0)
-    same = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X)))
-    np.testing.assert_array_equal(same.scale, honest.scale)
-    assert (same.scale != scale.apply(X, tl.Point(loc)).scale).any()
-    scale, _ = learn_width(LinearRegression(), X, y, tl.Point(loc), None, 0)
-    given = scale.apply_out_of_bag(X, tl.Point(loc), np.arange(len(X))).scale
-    np.testing.assert_array_equal(given, scale.apply(X, tl.Point(loc)).scale)
+    splits = list(TimeSeriesSplit(3).split(X[:225]))
+    F, every, rng = tl.Point(loc), np.arange(300), np.random.default_rng(0)
+    _, held_out = learn_over_splits(learner, X, y, F, None, splits, 0)
+    widths = held_out.apply(X, F, every).scale
+    usual = np.abs(y - loc).mean()
+    assert (widths[225:] == usual).all()  # rows that are in no test set
+    for train, test in splits:
+        other = np.setdiff1d(every, train)
+        moved = y.copy()
+        moved[other] = loc[other] + (y - loc)[rng.permutation(other)]
+        _, same = learn_over_splits(learner, X, moved, F, None, splits, 0)
+        np.testing.assert_allclose(same.apply(X, F, every).scale[test], widths[test], rtol=1e-9)
+    few = [(np.arange(5), np.arange(5, 300))]
+    _, held_out = learn_over_splits(learner, X, y, F, None, few, 0)
+    np.testing.assert_array_equal(held_out.apply(X, F, every).scale, np.full(300, usual))
+
+
+def test_differences_that_whole_splits_share_are_noise():
+    # Within a split all rows differ alike, so that only the number of splits counts.
+    d = np.repeat([1.0, -1.0, 0.5, 0.5], 100)
+    mean, error = _mean_and_error(d, None, [100] * 4)
+    assert mean == pytest.approx(0.25)
+    assert error == pytest.approx(np.std([1.0, -1.0, 0.5, 0.5], ddof=1) / 2.0)
+    rng = np.random.default_rng(0)
+    d = rng.normal(size=4000)
+    # Over 40 splits of independent rows both errors are 1 / sqrt(4000), give or take 11%.
+    assert _mean_and_error(d, None, [100] * 40)[1] == pytest.approx(4000**-0.5, rel=0.35)
 
 
 def test_a_seed_makes_it_reproducible():

@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import KFold, check_cv
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, stack
+from trueline.estimators._splits import Split
 from trueline.interop import ForecastReader, as_distribution
-
-Split = tuple[Rows, Rows]
 
 
 @dataclass(frozen=True)
@@ -191,35 +189,3 @@ def cross_fit(
     fitter = CrossFitter(estimator, X, y, Forecaster(dist, ForecastReader()), {}, n_jobs)
     forecasts = out_of_fold(fitter.fit_folds(splits))
     return forecasts.rows, forecasts.dist
-
-
-def make_splits(cv: Any, X: Any, y: FloatArray, params: dict[str, Any], seed: int) -> list[Split]:
-    """Return the (train, test) rows of each fold."""
-    n = len(y)
-    if isinstance(cv, int | np.integer):
-        if n < cv:
-            raise ValueError(
-                f"cv is {cv}, but there are too few rows for as many folds: n_samples={n}. "
-                f"Give more rows, or fewer folds."
-            )
-        # Rows of files are often sorted, and neighbours are not a sample of future rows.
-        splitter = KFold(int(cv), shuffle=True, random_state=seed)
-    else:
-        splitter = check_cv(cv)
-    splits = [(_row_numbers(a), _row_numbers(b)) for a, b in splitter.split(X, y, **params)]
-    if not splits:
-        raise ValueError(f"cv is {cv!r}, which gave no splits; expected at least one.")
-    for train, test in splits:
-        both = np.intersect1d(train, test)
-        if both.size:
-            raise ValueError(
-                f"cv gave a split whose training and test rows share {both.size} rows, such as "
-                f"{both[0]}; expected none, because a model is too sure on rows it was trained on. "
-                f"cv='train' calibrates on the training rows on purpose."
-            )
-    return splits
-
-
-def _row_numbers(index: Any) -> Rows:
-    a = np.asarray(index)
-    return np.flatnonzero(a) if a.dtype == bool else a.astype(np.intp)

@@ -19,7 +19,8 @@ from trueline._messages import did_you_mean
 from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal
 from trueline.estimators._checks import splits_by_group
-from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold, Split
+from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
+from trueline.estimators._splits import Split, learning_splits
 from trueline.interop._sklearn import spread_excludes_noise
 from trueline.recalibration import BY_NAME, Recalibrator
 
@@ -49,22 +50,29 @@ class Data(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """How widths change before recalibration: a smallest scale of normals, and a learned width."""
+    """How widths change before recalibration: a smallest scale of normals, and a learned width.
+
+    `held_out` is the learned width of the calibration rows.
+    """
 
     least_scale: float
     learned: Any = None
+    held_out: Any = None
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
         """Return forecasts of new rows with these widths."""
         dist = self._at_least(dist)
         return dist if self.learned is None else self.learned.apply(X, dist)
 
-    def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return forecasts of these rows of X, with widths that were learned without them."""
+    def apply_held_out(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
+        """Return forecasts of these calibration rows, with widths that were learned without them.
+
+        X are the features of all calibration rows.
+        """
         dist = self._at_least(dist)
-        if self.learned is None:
+        if self.held_out is None:
             return dist
-        return self.learned.apply_out_of_bag(_safe_indexing(X, rows), dist, rows)
+        return self.held_out.apply(_safe_indexing(X, rows), dist, rows)
 
     def _at_least(self, dist: Distribution) -> Distribution:
         if type(dist) is not Normal or self.least_scale == 0.0:
@@ -146,12 +154,27 @@ def fit_models(
     return [Fold(rows, fitter.forecast(model, fitter.X), model)], [model]
 
 
+def splits_to_learn(
+    given: Sequence[Split] | None, cv: Any, data: Data, rows: Rows, seed: int
+) -> list[Split]:
+    """Return splits of the calibration rows for what is learned from errors."""
+    X, y, _, groups = data.take(rows)
+    groups = groups if splits_by_group(cv) else None
+    return learning_splits(given or [], rows, len(data.y), X, y, groups, seed)
+
+
 def learn_widths(
-    scale_estimator: Any, data: Data, forecasts: OutOfFold, model: Any, seed: int
+    scale_estimator: Any,
+    data: Data,
+    forecasts: OutOfFold,
+    splits: Sequence[Split],
+    model: Any,
+    seed: int,
 ) -> tuple[Widths, OutOfFold]:
     """Learn the widths; return also the forecasts with widths learned without their rows.
 
-    `model` is the fitted model, or None if its own scale is to be left as it is.
+    `splits` are those of `learning_splits`. `model` is the fitted model, or None if its own scale
+    is to be left as it is.
     """
     widths = Widths(0.0)
     dist = forecasts.dist
@@ -166,8 +189,9 @@ def learn_widths(
         X, y, weight, _ = data.take(forecasts.unique_rows)
         repeated = len(forecasts.first) < len(dist)
         firsts = dist._take(forecasts.first) if repeated else dist
-        learned, honest = learn_width(scale_estimator, X, y, firsts, weight, seed)
-        widths = widths._replace(learned=learned)
+        learned, held_out = learn_width(scale_estimator, X, y, firsts, weight, splits, seed)
+        widths = widths._replace(learned=learned, held_out=held_out)
+        honest = held_out.apply(X, firsts, np.arange(len(firsts)))
         if not repeated:
             dist = honest
         elif learned.kind != "own":
@@ -176,9 +200,13 @@ def learn_widths(
 
 
 def fit_map(
-    recalibrator: Recalibrator, data: Data, forecasts: OutOfFold, shrinkage: float
+    recalibrator: Recalibrator,
+    data: Data,
+    forecasts: OutOfFold,
+    splits: Sequence[Split],
+    shrinkage: float,
 ) -> Recalibrator:
-    """Fit one map on the forecasts of all folds."""
+    """Fit one map on the forecasts of all folds; what it learns from x respects the splits."""
     once = data.take(forecasts.unique_rows)
     if recalibrator.needs_features:  # it learns from x, so that each row counts once
         X, y, weight, groups = once
@@ -187,7 +215,7 @@ def fit_map(
         X, y, dist = once.X, data.y[forecasts.rows], forecasts.dist
         weight = forecasts.weights(data.sample_weight)
         _, groups = data.weights_and_groups(forecasts.rows)
-    return _fit_shrunk(recalibrator, y, dist, weight, groups, X, shrinkage)
+    return _fit_shrunk(recalibrator, y, dist, weight, groups, X, splits, shrinkage)
 
 
 def fit_map_per_fold(
@@ -205,6 +233,7 @@ def fit_map_per_fold(
             forecasts.dist._take(position),
             *data.weights_and_groups(fold.rows),
             _safe_indexing(data.X, fold.rows),
+            None,
             shrinkage,
         )
         for fold, position in zip(folds, forecasts.positions, strict=True)
@@ -218,10 +247,13 @@ def _fit_shrunk(
     sample_weight: Any,
     groups: Any,
     X: Any,
+    splits: Sequence[Split] | None,
     shrinkage: float,
 ) -> Recalibrator:
     """Fit on scores that are multiplied by `shrinkage`, with the arguments that are taken."""
     given = _given(recalibrator, groups, X)
+    if recalibrator.needs_features:
+        given["folds"] = splits
     if shrinkage != 1.0:
         scores = shrinkage * dist._score(y[:, None])
         if recalibrator.learns_from_scores:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
 from trueline.distributions import Distribution, Normal
+from trueline.estimators._splits import Split
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
 
-_TREES = 300
-_LEAF = 5
+# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 59.
+_TREES = 160
+_LEAF = 3
 _SHARE = 1 / 3
-_FOLDS = 5
+# The forest learns log(error + this share of the mean error). Large errors count less in it than
+# in the mean, and those near 0 less than in the logarithm.
+_OFFSET = 0.5
 # Learned widths are kept above this share of the mean absolute error, so that scores stay small.
 _LEAST_SHARE = 0.1
 # With fewer rows the comparison is noise, and the forecast is not changed.
 _FEWEST_ROWS = 100
+# With fewer errors to learn from, the test rows of a split get the usual width.
+_FEWEST_ERRORS = 10
 # A more elaborate width must gain this many standard errors of the paired differences.
 _MARGIN = 1.0
 
@@ -52,34 +59,54 @@ class LearnedWidth:
         features = _features(X if self._reads_x else None, dist)
         return rescaled(dist, self._positive(self._regression.predict(features)))
 
-    def apply_out_of_bag(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return other forecasts of these rows of the fit with this width.
-
-        The forest leaves each row out; a regressor of the user was trained on all of them.
-        """
-        if not isinstance(self._regression, _Forest):
-            return self.apply(X, dist)
-        features = _features(X if self._reads_x else None, dist)
-        return rescaled(dist, self._positive(self._regression.predict_out_of_bag(features, rows)))
-
     def _positive(self, width: Any) -> FloatArray:
         return np.maximum(np.asarray(width, dtype=np.float64).ravel(), self._width)
 
 
-@dataclass(frozen=True, eq=False)
-class _Forest:
-    """Bagged trees for any table of numbers."""
+class HeldOutWidth(NamedTuple):
+    """Widths of the rows of a fit, each learned without its row, made by `learn_width`.
 
-    trees: BaggedTrees
-    usual: float
+    ``fold[i]`` is the position in `regressions` of the one that row i is predicted by; None stands
+    for too few errors to learn from.
+    """
+
+    width: LearnedWidth
+    fold: NDArray[np.intp] | None = None
+    regressions: Sequence[Any] = ()
+    usual: float = 1.0
+
+    def apply(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
+        """Return forecasts of these rows of the fit, which may repeat, with their widths."""
+        if self.fold is None:
+            return self.width.apply(X, dist)
+        features = _features(X if self.width._reads_x else None, dist)
+        width = np.full(len(dist), self.usual)
+        for k, regression in enumerate(self.regressions):
+            at = np.flatnonzero(self.fold[rows] == k)
+            if regression is not None and len(at):
+                width[at] = self.width._positive(regression.predict(features[at]))
+        return rescaled(dist, width)
+
+
+@dataclass(eq=False)
+class _Forest:
+    """Bagged trees for any table of numbers, as a regressor."""
+
+    rng: np.random.Generator
+
+    def fit(self, X: FloatArray, y: FloatArray, sample_weight: FloatArray | None = None) -> Self:
+        # If there are no errors at all, their logarithm is still finite.
+        tiny = float(np.finfo(np.float64).tiny)
+        self.offset = _OFFSET * float(np.average(y, weights=sample_weight)) + tiny
+        trees = BaggedTrees(_TREES, _LEAF, _SHARE, self.rng)
+        target = np.log(y + self.offset)
+        self.trees = trees.fit(tree_features(X), target, sample_weight, out_of_bag=False)
+        return self
 
     def predict(self, X: FloatArray) -> FloatArray:
-        return self.trees.predict(tree_features(X))
-
-    def predict_out_of_bag(self, X: FloatArray, rows: Rows) -> FloatArray:
-        width, unseen = self.trees.predict_out_of_bag(tree_features(X), rows)
-        # The few rows that are in the sample of every tree get the mean width.
-        return np.where(unseen > 0, width, self.usual)
+        # What is not taken off again is the least width.
+        taken_off = (1.0 - _LEAST_SHARE / _OFFSET) * self.offset
+        return np.exp(self.trees.predict(tree_features(X))) - taken_off
 
 
 def learn_width(
@@ -88,8 +115,9 @@ def learn_width(
     y: FloatArray,
     dist: Distribution,
     sample_weight: FloatArray | None,
+    splits: Sequence[Split],
     random_state: RandomState,
-) -> tuple[LearnedWidth, Distribution]:
+) -> tuple[LearnedWidth, HeldOutWidth]:
     """Learn how the width of forecasts depends on x.
 
     The features are X, if it is a table of numbers, the prediction, and the forecast's own
@@ -105,48 +133,50 @@ def learn_width(
         the absolute errors of any forecast.
     dist : Distribution of n rows
         Forecasts by models that were not trained on these rows.
+    splits : sequence of (train, test)
+        The width of a test row is learned from the errors of the training rows of its split. No
+        row is in two test sets; a row in none gets the usual width.
 
     Returns
     -------
     LearnedWidth
         To apply to forecasts of new rows.
-    Distribution
-        The forecasts of these rows, with widths that were learned without them.
+    HeldOutWidth
+        To apply to forecasts of these rows.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.model_selection import KFold
     >>> import trueline as tl
     >>> from trueline.estimators._learned_width import learn_width
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
-    >>> width, honest = learn_width("auto", X, y, tl.Point(np.zeros(500)), None, 0)
+    >>> F, splits = tl.Point(np.zeros(500)), list(KFold(5).split(X))
+    >>> width, held_out = learn_width("auto", X, y, F, None, splits, 0)
     >>> width.kind, width.apply([[0.2], [0.8]], tl.Point([0.0, 0.0])).std().round(0)
     ('learned', array([1., 4.]))
     """
+    unchanged = LearnedWidth("own", {})
     if scale_estimator is None:
-        return LearnedWidth("own", {}), dist
+        return unchanged, HeldOutWidth(unchanged)
     error = np.abs(y - dist._centre())
     usual = float(np.average(error, weights=sample_weight))
-    rng = generator(random_state)
-    errors = _Errors(X, dist, error, usual, sample_weight, rng)
+    errors = _Errors(X, dist, error, usual, sample_weight, splits)
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
-            return LearnedWidth("own", {}), dist
-        return _by_regressor(scale_estimator, errors)
+            return unchanged, HeldOutWidth(unchanged)
+        return _by_regression(scale_estimator, errors)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
     if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
-        return LearnedWidth("own", {}), dist
-    candidates: dict[str, tuple[LearnedWidth, Distribution]] = {}
-    if not dist._has_spread:
-        candidates["constant"] = LearnedWidth("own", {}), dist
-    else:
-        constant = LearnedWidth("constant", {}, usual)
-        candidates["constant"] = constant, constant.apply(X, dist)
-        candidates["own"] = LearnedWidth("own", {}), dist
-    candidates["learned"] = _by_forest(errors)
-    return _simplest(candidates, y, sample_weight, rng)
+        return unchanged, HeldOutWidth(unchanged)
+    constant = LearnedWidth("constant", {}, usual) if dist._has_spread else unchanged
+    candidates = {"constant": (constant, HeldOutWidth(constant))}
+    if dist._has_spread:
+        candidates["own"] = unchanged, HeldOutWidth(unchanged)
+    candidates["learned"] = _by_regression(_Forest(generator(random_state)), errors)
+    return _simplest(candidates, y, errors)
 
 
 class _Errors(NamedTuple):
@@ -157,81 +187,98 @@ class _Errors(NamedTuple):
     error: FloatArray
     usual: float
     weight: FloatArray | None
-    rng: np.random.Generator
+    splits: Sequence[Split]
+
+    def enough(self, rows: Rows) -> bool:
+        """Whether these rows have enough errors to learn from."""
+        known = len(rows) if self.weight is None else np.count_nonzero(self.weight[rows])
+        return known >= _FEWEST_ERRORS
+
+    def weights(self, rows: Rows) -> FloatArray | None:
+        """Return the weights of these rows, if there are weights."""
+        return None if self.weight is None else self.weight[rows]
 
 
-def _by_forest(errors: _Errors) -> tuple[LearnedWidth, Distribution]:
-    """Learn the width by a forest; return also its out-of-bag predictions."""
-    X, dist, error, usual, w, rng = errors
-    reads_x, features = _read(X, dist)
-    trees = BaggedTrees(_TREES, _LEAF, _SHARE, rng).fit(tree_features(features), error, w)
-    width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, _Forest(trees, usual), reads_x)
-    return width, width.apply_out_of_bag(X, dist, np.arange(len(dist)))
-
-
-def _by_regressor(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distribution]:
-    """Learn the width by a regressor; return also its cross-fitted predictions."""
+def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, HeldOutWidth]:
+    """Learn the width by a regressor, of all rows and of the training rows of each split."""
     from sklearn.base import clone
-    from sklearn.model_selection import KFold, cross_val_predict
     from sklearn.utils.validation import has_fit_parameter
 
-    X, dist, error, usual, w, rng = errors
-    reads_x, features = _read(X, dist)
-    weighted = w is not None and has_fit_parameter(regressor, "sample_weight")
-    params = {"sample_weight": w} if weighted else {}
-    if len(error) < 2:
-        held_out = np.full(len(error), usual)
-    else:
-        folds = KFold(min(_FOLDS, len(error)), shuffle=True, random_state=int(rng.integers(2**31)))
-        held_out = cross_val_predict(clone(regressor), features, error, cv=folds, params=params)
-    fitted = clone(regressor).fit(features, error, **params)
-    width = LearnedWidth("learned", {}, _LEAST_SHARE * usual, fitted, reads_x)
-    return width, rescaled(dist, width._positive(held_out))
+    reads_x, features = _read(errors.X, errors.dist)
+    weighted = errors.weight is not None and has_fit_parameter(regressor, "sample_weight")
+
+    def fitted(rows: Rows) -> Any:
+        params = {"sample_weight": errors.weights(rows)} if weighted else {}
+        return clone(regressor, safe=False).fit(features[rows], errors.error[rows], **params)
+
+    every = np.arange(len(features))
+    fold = np.full(len(every), -1, dtype=np.intp)
+    for k, (_, test) in enumerate(errors.splits):
+        fold[test] = k
+    least = _LEAST_SHARE * errors.usual
+    width = LearnedWidth("learned", {}, least, fitted(every), reads_x)
+    parts = [fitted(train) if errors.enough(train) else None for train, _ in errors.splits]
+    return width, HeldOutWidth(width, fold, parts, errors.usual)
 
 
 def _simplest(
-    candidates: dict[str, tuple[LearnedWidth, Distribution]],
-    y: FloatArray,
-    w: FloatArray | None,
-    rng: np.random.Generator,
-) -> tuple[LearnedWidth, Distribution]:
-    """Return the first candidate that no later one beats by more than the noise."""
-    fold = rng.permutation(len(y)) % _FOLDS
-    losses = {name: _held_out_crps(y, dist, w, fold) for name, (_, dist) in candidates.items()}
-    names = list(candidates)
-    best = names[0]
-    for name in names[1:]:
-        gain, noise = _mean_and_error(losses[best] - losses[name], w)
+    candidates: dict[str, tuple[LearnedWidth, HeldOutWidth]], y: FloatArray, errors: _Errors
+) -> tuple[LearnedWidth, HeldOutWidth]:
+    """Return the first candidate that no later one beats by more than the noise.
+
+    Splits without errors to learn from are left out of the comparison.
+    """
+    best, *others = candidates
+    splits = [(train, test) for train, test in errors.splits if errors.enough(train)]
+    if not splits:
+        return candidates[best]
+    every, tests = np.arange(len(y)), [test for _, test in splits]
+    w = errors.weights(np.concatenate(tests))
+    losses = {
+        name: _held_out_crps(y, held_out.apply(errors.X, errors.dist, every), errors, splits)
+        for name, (_, held_out) in candidates.items()
+    }
+    for name in others:
+        gain, noise = _mean_and_error(losses[best] - losses[name], w, [len(test) for test in tests])
         if gain > _MARGIN * noise:
             best = name
-    width, honest = candidates[best]
+    width, held_out = candidates[best]
     crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
-    return replace(width, crps=crps), honest
+    width = replace(width, crps=crps)
+    return width, held_out._replace(width=width)
 
 
 def _held_out_crps(
-    y: FloatArray, dist: Distribution, w: FloatArray | None, fold: NDArray[np.int64]
+    y: FloatArray, dist: Distribution, errors: _Errors, splits: Sequence[Split]
 ) -> FloatArray:
-    """Return the CRPS of each row, recalibrated by the rows of the other folds."""
+    """Return the CRPS of each test row, recalibrated by the training rows of its split."""
     s = dist._score(y[:, None])[:, 0]
-    out = np.empty(len(y))
-    for k in range(_FOLDS):
-        test = np.flatnonzero(fold == k)
-        train = np.flatnonzero(fold != k)
-        weight = None if w is None else w[train]
+    losses = []
+    for train, test in splits:
         with warnings.catch_warnings():
             # The map that is used in the end warns of ties.
             warnings.simplefilter("ignore", CalibrationWarning)
-            R = Isotonic().fit_scores(s[train], sample_weight=weight, kind=dist.score_kind)
-        out[test] = R.transform(dist._take(test))._crps(y[test, None])[:, 0]
-    return out
+            R = Isotonic().fit_scores(
+                s[train], sample_weight=errors.weights(train), kind=dist.score_kind
+            )
+        losses.append(R.transform(dist._take(test))._crps(y[test, None])[:, 0])
+    return np.concatenate(losses)
 
 
-def _mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
-    """Return the weighted mean of paired differences, and its standard error."""
+def _mean_and_error(
+    d: FloatArray, w: FloatArray | None, sizes: Sequence[int]
+) -> tuple[float, float]:
+    """Return the weighted mean of paired differences, and its standard error.
+
+    The error is the larger of two: that of independent rows, and that of independent splits, whose
+    numbers of rows are `sizes`. Rows of one group, or of neighbouring times, are not independent.
+    """
     share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
     mean = float(share @ d)
-    return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
+    off = share * (d - mean)
+    by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
+    among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
+    return mean, float(np.sqrt(max(off @ off, among_splits)))
 
 
 def _read(X: Any, dist: Distribution) -> tuple[bool, FloatArray]:

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from trueline._validation import CalibrationWarning, FloatArray, RandomState
 from trueline.distributions import Distribution, Mixture
 from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
-from trueline.estimators._crossfit import CrossFitter, Forecaster, Split, make_splits, out_of_fold
+from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
 from trueline.estimators._fitting import (
     Data,
     fit_map,
@@ -28,6 +28,7 @@ from trueline.estimators._fitting import (
     route,
     seed_of,
     set_seeds,
+    splits_to_learn,
     transform,
 )
 from trueline.estimators._frames import (
@@ -39,6 +40,7 @@ from trueline.estimators._frames import (
     take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage
+from trueline.estimators._splits import Split, make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
@@ -204,10 +206,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         fitter = CrossFitter(estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs)
-        splits = None
-        if not (frozen or is_train(self.cv)):
-            splits = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
-        models = self._learn(fitter, splits, recalibrator, data, seed)
+        given = None
+        # The rows that calibrate a frozen model are split only for what is learned from its errors.
+        if not (is_train(self.cv) or (frozen and isinstance(self.cv, int | np.integer))):
+            given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
+        models = self._learn(fitter, given, recalibrator, data, seed)
         take_features(self, models[0])
         self._column_names = column_names(data.X)
         if self._column_names is not None:
@@ -217,20 +220,26 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _learn(
         self,
         fitter: CrossFitter,
-        splits: list[Split] | None,
+        given: list[Split] | None,
         recalibrator: Recalibrator,
         data: Data,
         seed: int,
     ) -> list[Any]:
         """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
+        splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
         folds, models = fit_models(fitter, splits, ensemble=self.ensemble)
+        forecasts = out_of_fold(folds)
         # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
         scale_estimator = None if by_map else self.scale_estimator
         read_model = models[0] if self.dist is None else None
-        self._widths, forecasts = learn_widths(
-            scale_estimator, data, out_of_fold(folds), read_model, seed
+        learning: list[Split] = []
+        if scale_estimator is not None or recalibrator.needs_features:
+            learning = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
+        widths, forecasts = learn_widths(
+            scale_estimator, data, forecasts, learning, read_model, seed
         )
+        self._widths = widths._replace(held_out=None)  # it is of no use to new rows
         self.scale_ = self._widths.learned
         self.shrinkage_ = 1.0
         if splits is not None:
@@ -238,7 +247,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 fitter,
                 splits,
                 forecasts.dist,
-                lambda dist, rows: self._widths.apply_out_of_bag(data.X, dist, rows),
+                lambda dist, rows: widths.apply_held_out(data.X, dist, rows),
                 data.sample_weight,
                 ensemble=self.ensemble,
             )
@@ -249,7 +258,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         else:
             self.estimator_ = models[0]
-            self.recalibrator_ = fit_map(recalibrator, data, forecasts, self.shrinkage_)
+            self.recalibrator_ = fit_map(
+                recalibrator, data, forecasts, learning, self.shrinkage_
+            )
         return models
 
     # ---- predict ---------------------------------------------------------------------

@@ -80,7 +80,9 @@ class State:
 
     def add(self, rows: ScoreRows) -> None:
         """Add rows with finite scores and positive weights."""
-        if self._is_rounded and len(rows) >= _COUNTED:
+        if rows.are_intervals:
+            self._push(rows.sort())
+        elif self._is_rounded and len(rows) >= _COUNTED:
             self._take(rows)
         elif self._held + len(rows) <= _WAITING:
             self._wait(rows.lower, rows.weights)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
-from collections.abc import Callable
-from typing import Any, NoReturn, Protocol, Self, runtime_checkable
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState, generator, vector
+from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator, vector
 from trueline.distributions import Distribution, Quantiles
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
-from trueline.recalibration._quantile_forest import QuantileForest, as_features
+from trueline.recalibration._quantile_forest import QuantileForest, as_features, weighted_quantiles
 from trueline.recalibration._rows import ScoreRows
 
 # Number of rows whose quantiles are held at a time.
@@ -23,6 +24,7 @@ _BLOCK = 1 << 16
 _FOLDS = 5
 # With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
+_ALL = slice(None)
 
 
 @runtime_checkable
@@ -117,6 +119,7 @@ class Conditional(Recalibrator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         X: ArrayLike | None = None,
+        folds: Sequence[tuple[Rows, Rows]] | None = None,
     ) -> Self:
         """Learn the law of the score given the features.
 
@@ -128,60 +131,89 @@ class Conditional(Recalibrator):
             A group can be a column of X.
         X : (n, d) array-like
             Features, numbers; NaN is allowed where the learner allows it.
+        folds : sequence of (train, test), optional
+            Row numbers; no row is in two test sets. The outer map is fitted on quantiles of the
+            test rows that are learned from the training rows of their fold, so that groups and
+            times are kept apart. Rows in no test set, and those of folds with fewer than 20
+            training rows, get the quantiles of all rows. By default rows are left out one by one.
         """
         self._check_params()
         _refuse_groups(groups)
         outcomes = vector(y, "y", finite=False)
-        scored = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
-        s, w = scored.lower, scored.weights
-        kept = scored.weighted()
+        scores = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
+        kept = scores.weighted()
         plain = Isotonic().fit_scores(kept.lower, sample_weight=kept.weights, kind=kept.kind)
-        features = _features(X, dist)
-        self.n_features_in_ = features.shape[1] - 2
+        scored = _Scored(_features(X, dist), scores.lower, scores.weights)
+        self.n_features_in_ = scored.features.shape[1] - 2
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
-        rows = scored.n_weighted
-        if rows < _FEWEST_ROWS:
+        self.learner_, self.outer_ = None, plain
+        trained = [scored.n_weighted(train) for train, _ in folds or [(_ALL, _ALL)]]
+        if max(trained, default=0) < _FEWEST_ROWS:
             warnings.warn(
-                f"{rows} rows are too few for a law of the score given x; one map serves all x. "
-                f"Fit on at least {_FEWEST_ROWS} rows.",
+                f"{max(trained, default=0)} rows are too few for a law of the score given x; one "
+                f"map serves all x. Fit on at least {_FEWEST_ROWS} rows, in one fold or more.",
                 CalibrationWarning,
                 stacklevel=2,
             )
-            self.learner_, self.outer_ = None, plain
             return self
-        self.learner_, out_of_sample = self._fit_learner(features, s, w)
-        for start in range(0, len(s), _BLOCK):
-            block = slice(start, min(start + _BLOCK, len(s)))
-            forecast = self._conditional(dist[block], out_of_sample(block))
-            with warnings.catch_warnings():
-                # The plain map has warned of ties.
-                warnings.simplefilter("ignore", CalibrationWarning)
-                part = Isotonic().fit(outcomes[block], forecast, None if w is None else w[block])
-            self.outer_ = self.outer_.merge(part) if start else part
+        parts = [
+            self._outer(outcomes[rows], dist._take(rows), quantiles, scored.take(rows).w)
+            for rows, quantiles in self._learn(scored, folds)
+            if scored.n_weighted(rows)
+        ]
+        self.outer_ = functools.reduce(Isotonic.merge, parts)
         return self
 
-    def _fit_learner(
-        self, features: FloatArray, s: FloatArray, w: FloatArray | None
-    ) -> tuple[Any, Callable[[slice], FloatArray]]:
-        """Fit the learner; return it and a function that gives out-of-sample quantiles of rows."""
+    def _outer(
+        self, y: FloatArray, dist: Distribution, scores: FloatArray, w: FloatArray | None
+    ) -> Isotonic:
+        """Return the map of some rows, whose scores have these out-of-sample quantiles."""
+        with warnings.catch_warnings():
+            # The plain map has warned of ties.
+            warnings.simplefilter("ignore", CalibrationWarning)
+            return Isotonic().fit(y, self._conditional(dist, scores), w)
+
+    def _learn(
+        self, scored: _Scored, folds: Sequence[tuple[Rows, Rows]] | None
+    ) -> Iterator[tuple[Rows, FloatArray]]:
+        """Fit the learner; yield parts of the rows, and their quantiles by one that saw others."""
         rng = generator(self.random_state)
-        if self.learner is None or isinstance(self.learner, QuantileForest):
-            forest = copy.deepcopy(self.learner) or QuantileForest(random_state=rng)
-            forest.fit(features, s, w)
-            return forest, lambda rows: forest.out_of_bag_quantiles(self.levels_, rows)
+        n = len(scored.s)
+        if folds is None and self._grows_forest:
+            forest = self.learner_ = self._fitted(scored, rng, out_of_bag=True)
+            for part in _blocks(np.arange(n)):
+                rows = slice(int(part[0]), int(part[-1]) + 1)
+                yield part, forest.out_of_bag_quantiles(self.levels_, rows)
+            return
+        if folds is None:
+            fold = rng.permutation(n) % _FOLDS
+            folds = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(_FOLDS)]
+        self.learner_ = self._fitted(scored, rng)
+        usual = weighted_quantiles(scored.s, scored.w, self.levels_)
+        untested = np.setdiff1d(np.arange(n), np.concatenate([test for _, test in folds]))
+        folds = [*folds, (untested[:0], untested)]
+        for train, test in folds:
+            if scored.n_weighted(train) < _FEWEST_ROWS:
+                yield from ((part, np.tile(usual, (len(part), 1))) for part in _blocks(test))
+                continue
+            learner = self._fitted(scored.take(train), rng)
+            for part in _blocks(test):
+                yield part, self._quantiles(learner, scored.features[part])
 
-        def fitted(X: FloatArray, s: FloatArray) -> Any:
-            learner = copy.deepcopy(self.learner)
-            learner.fit(X, s)  # type: ignore[union-attr]
-            return learner
+    @property
+    def _grows_forest(self) -> bool:
+        return self.learner is None or isinstance(self.learner, QuantileForest)
 
-        fold = rng.permutation(len(s)) % _FOLDS
-        out_of_sample = np.empty((len(s), len(self.levels_)))
-        for k in range(_FOLDS):
-            held, rest = fold == k, fold != k
-            out_of_sample[held] = self._quantiles(fitted(features[rest], s[rest]), features[held])
-        return fitted(features, s), lambda rows: out_of_sample[rows]
+    def _fitted(
+        self, scored: _Scored, rng: np.random.Generator, *, out_of_bag: bool = False
+    ) -> Any:
+        """Return a fitted copy of the learner."""
+        learner: Any = copy.deepcopy(self.learner) or QuantileForest(random_state=rng)
+        if self._grows_forest:
+            return learner.fit(*scored, out_of_bag=out_of_bag)
+        learner.fit(scored.features, scored.s)
+        return learner
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
         """Return the quantiles that a learner predicts, checked and sorted."""
@@ -257,6 +289,28 @@ class Conditional(Recalibrator):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         _refuse("come from JSON", "Fit it again.")
+
+
+class _Scored(NamedTuple):
+    """Features, scores and weights of rows."""
+
+    features: FloatArray
+    s: FloatArray
+    w: FloatArray | None
+
+    def take(self, rows: Rows) -> _Scored:
+        """Return some of the rows."""
+        return _Scored(self.features[rows], self.s[rows], None if self.w is None else self.w[rows])
+
+    def n_weighted(self, rows: Rows | slice) -> int:
+        """Return the number of these rows with a weight above 0."""
+        return len(self.s[rows]) if self.w is None else int(np.count_nonzero(self.w[rows]))
+
+
+def _blocks(rows: Rows) -> Iterator[Rows]:
+    """Yield the rows in parts, so that few quantiles are held at a time."""
+    for start in range(0, len(rows), _BLOCK):
+        yield rows[start : start + _BLOCK]
 
 
 def _refuse(what: str, fix: str) -> NoReturn:

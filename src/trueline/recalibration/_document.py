@@ -161,7 +161,7 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
     if isinstance(scores, Intervals):
         # JSON has no infinity; the largest number stands for it.
         lower, upper = (np.nan_to_num(ends) for ends in scores.rows()[:2])
-        kept = {"lower": lower, "upper": upper, "weights": scores.weights}
+        kept = dict(lower=lower, upper=upper, weights=scores.weights, squares=scores.squares)
         return {"kind": scores.kind, "intervals": kept}
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
@@ -245,16 +245,20 @@ def scores_from_json(data: Any) -> Scores:
 
 
 def _intervals(kind: str, data: Any) -> Intervals:
-    good = isinstance(data, dict) and set(data) == {"lower", "upper", "weights"}
-    expect(good, "intervals of scores do not hold lower, upper and weights")
+    good = isinstance(data, dict) and set(data) == {"lower", "upper", "weights", "squares"}
+    expect(good, "intervals of scores do not hold lower, upper, weights and squares")
     lower = numbers(data["lower"], "lower")
     upper = numbers(data["upper"], "upper", len(lower))
     w = weights_from_json(data["weights"], len(lower))
+    squares = data["squares"]
+    if squares is not None:
+        (squares,) = numbers([squares], "squares").tolist()
+        expect(squares >= 0, "squares is below 0")
     most = np.finfo(np.float64).max
     lower, upper = np.where(lower == -most, -np.inf, lower), np.where(upper == most, np.inf, upper)
     good = (lower <= upper) & (lower < most) & (upper > -most)
     expect(bool(good.all()), "an interval of scores ends before it begins")
-    return Intervals.of_rows(kind, lower, upper, w)
+    return Intervals.of_rows(kind, lower, upper, w, squares)
 
 
 def groups_from_json(data: Any, kind: str) -> dict[Key, Scores]:

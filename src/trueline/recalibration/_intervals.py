@@ -16,7 +16,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws import LOG_SQRT_2PI
-from trueline.recalibration._scores import Exact, Scores
+from trueline.recalibration._scores import Exact, Scores, collapse, joint_squares, sum_of_squares
 
 # Points per interval: so many that all intervals together have the first number, within bounds.
 _POINTS = 1 << 18
@@ -41,16 +41,24 @@ class Intervals(Scores):
     lower: FloatArray
     upper: FloatArray
     weights: FloatArray | None
+    squares: float | None = None
     error: float = field(default=0.0, init=False)
     rounded: bool = field(default=False, init=False)
 
     @classmethod
     def of_rows(
-        cls, kind: str, lower: FloatArray, upper: FloatArray, w: FloatArray | None
+        cls,
+        kind: str,
+        lower: FloatArray,
+        upper: FloatArray,
+        w: FloatArray | None,
+        squares: float | None = None,
     ) -> Intervals:
-        """Sort rows; the order of rows with the same interval does not matter."""
+        """Sort rows; `squares` is needed if some of them stand for several rows that tied."""
         order = np.lexsort([upper, lower] if w is None else [w, upper, lower])
-        return cls(kind, lower[order], upper[order], None if w is None else w[order])
+        if squares is None:
+            squares = sum_of_squares(w)
+        return cls(kind, lower[order], upper[order], None if w is None else w[order], squares)
 
     @cached_property
     def spread(self) -> Exact:
@@ -64,7 +72,8 @@ class Intervals(Scores):
         values = np.concatenate([self.lower[narrow], points.ravel()])
         mass = np.concatenate([w[narrow], np.repeat(w[wide] / k, k)])
         order = np.argsort(values, kind="stable")
-        return Scores.of_sorted(self.kind, values[order], mass[order])
+        parts = collapse(values[order], mass[order])
+        return Exact(self.kind, *parts, squares=self.squares)
 
     def _normal(self) -> tuple[float, float]:
         """Mean and standard deviation of the normal law that is most likely given the intervals."""
@@ -129,7 +138,7 @@ class Intervals(Scores):
         if any(part[2] is not None for part in parts):
             ones = (np.ones(len(part[0])) if part[2] is None else part[2] for part in parts)
             w = np.concatenate(list(ones))
-        return Intervals.of_rows(self.kind, lower, upper, w)
+        return Intervals.of_rows(self.kind, lower, upper, w, joint_squares([self, other]))
 
 
 def _moments(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,6 +12,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
 from trueline.recalibration._empirical_law import empirical_law
+from trueline.recalibration._least_width import least_width
 from trueline.recalibration._rows import ScoreRows, check_outcomes
 
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
@@ -87,9 +88,10 @@ def prepare(
         outcomes, dist, w = outcomes[kept], dist._take(kept), w[kept]
     if not np.isfinite(outcomes).all():
         return Preparation()  # the scores raise an error that names the row
+    width = least_width(outcomes, dist, w, empirical_law)
     found = find_support(support, outcomes)
     atoms = None if found is None else found.atoms(outcomes)
-    return with_learned_cuts(Preparation(0.0, atoms), outcomes, dist, w)
+    return with_learned_cuts(Preparation(width, atoms), outcomes, dist, w)
 
 
 def with_learned_cuts(

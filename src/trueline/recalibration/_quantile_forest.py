@@ -74,8 +74,13 @@ class BaggedTrees:
         target: FloatArray,
         w: FloatArray | None,
         note: Callable[[Any, Counts], None] | None = None,
+        *,
+        out_of_bag: bool = True,
     ) -> Self:
-        """Grow the trees; `note` is called with each tree and the number of draws of each row."""
+        """Grow the trees; `note` is called with each tree and the number of draws of each row.
+
+        Without `out_of_bag` only the trees that new rows use are grown.
+        """
         from sklearn.tree import DecisionTreeRegressor
 
         n = self._n = len(target)
@@ -83,7 +88,8 @@ class BaggedTrees:
         chance = None if w is None or (w == w[0]).all() else w / w.sum()
         unseen, draws = 0.0, min(n, _MOST_DRAWN)
         # A row is out-of-bag as often as if each tree drew n rows and left out a share exp(-1).
-        for _ in range(math.ceil(self.n_estimators * math.exp(draws / n - 1.0))):
+        kept = math.exp((draws / n if out_of_bag else 0.0) - 1.0)
+        for _ in range(math.ceil(self.n_estimators * kept)):
             drawn = self.rng.choice(n, draws, p=chance)
             counts = np.bincount(drawn, minlength=n)
             tree = DecisionTreeRegressor(
@@ -98,7 +104,7 @@ class BaggedTrees:
             unseen += float(np.average(counts == 0, weights=w))
             if note is not None:
                 note(tree, counts)
-        self.n_used = max(round(unseen), 1)
+        self.n_used = max(round(unseen), 1) if out_of_bag else len(self.trees)
         return self
 
     def saw(self, t: int, rows: slice = _ALL) -> NDArray[np.bool_]:
@@ -114,19 +120,6 @@ class BaggedTrees:
         for tree in self.trees[: self.n_used]:
             total += tree.tree_.predict(X).ravel()
         return total / self.n_used
-
-    def predict_out_of_bag(
-        self, X: Features, rows: NDArray[np.intp]
-    ) -> tuple[FloatArray, NDArray[np.intp]]:
-        """Return the mean over the trees that did not see each row of the fit, and their number."""
-        total = np.zeros(len(X))
-        unseen = np.zeros(len(X), dtype=np.intp)
-        for t, tree in enumerate(self.trees):
-            at = np.flatnonzero(~self.saw(t)[rows])
-            if len(at):
-                total[at] += tree.tree_.predict(X[at]).ravel()
-                unseen[at] += 1
-        return total / np.maximum(unseen, 1), unseen
 
 
 @dataclass(eq=False, repr=False)
@@ -178,7 +171,14 @@ class QuantileForest:
     def __repr__(self) -> str:
         return constructor_call(self)
 
-    def fit(self, X: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        s: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        out_of_bag: bool = True,
+    ) -> Self:
         """Grow the trees and fill their leaves.
 
         Parameters
@@ -189,6 +189,9 @@ class QuantileForest:
             Values to predict, finite.
         sample_weight : (n,) array-like, optional
             Rows are drawn in proportion to it.
+        out_of_bag : bool, default True
+            Whether `out_of_bag_quantiles` will be called. If not, a third of the trees is grown,
+            which is the number that `predict_quantiles` uses in either case.
         """
         for name in ("n_estimators", "min_samples_leaf", "n_leaf_values"):
             value = getattr(self, name)
@@ -215,6 +218,7 @@ class QuantileForest:
             self._s,
             self._w,
             lambda tree, counts: leaves.append(self._fill(tree, counts, order)),
+            out_of_bag=out_of_bag,
         )
         self._leaves = leaves
         return self
@@ -285,7 +289,7 @@ class QuantileForest:
             flat.sort(axis=1)
             out[rows] = _sorted_quantiles(flat, size, q)
             if not size.all():
-                out[rows][size == 0] = _weighted_quantiles(self._s, self._w, q)
+                out[rows][size == 0] = weighted_quantiles(self._s, self._w, q)
         return out
 
 
@@ -346,8 +350,8 @@ def _sorted_quantiles(values: FloatArray, size: NDArray[np.intp], q: FloatArray)
         return below + (at - low) * (above - below)
 
 
-def _weighted_quantiles(s: FloatArray, w: FloatArray | None, q: FloatArray) -> FloatArray:
-    """Quantiles of all values."""
+def weighted_quantiles(s: FloatArray, w: FloatArray | None, q: FloatArray) -> FloatArray:
+    """Return the quantiles of all values at levels q."""
     order = np.argsort(s)
     total = np.cumsum(np.ones_like(s) if w is None else w[order])
     return s[order][np.searchsorted(total, q * total[-1])]

@@ -308,22 +308,22 @@ class Compressed(Scores):
 
 def combine(first: Scores, second: Scores) -> Scores:
     """Return the scores of both parts together."""
+    rounded = first.rounded or second.rounded
+    if rounded:
+        first, second = first.round(), second.round()
     if isinstance(first, Exact) and isinstance(second, Exact):
         return _combine_exact([first, second])
     for part, other in ((first, second), (second, first)):
         joined = part.join(other)
         if joined is not None:
             return joined
-    rounded = first.rounded or second.rounded
-    if rounded:
-        first, second = first.round(), second.round()
     x = np.union1d(first.values, second.values)
     lower, upper = (a + b for a, b in zip(first.at(x), second.at(x), strict=True))
     total = first.total + second.total
     # Between its values each part has an error of up to one row more.
     unit = max(first.unit, second.unit)
     error = min((first.error * first.total + second.error * second.total + unit) / total, 1.0)
-    squares = _joint_squares([first, second])
+    squares = joint_squares([first, second])
     return Compressed(first.kind, x, lower, upper, error, rounded=rounded, squares=squares)
 
 
@@ -344,7 +344,7 @@ def _combine_exact(parts: Sequence[Exact]) -> Exact:
         return Exact(parts[0].kind, *collapse(x, None), rounded=rounded)
     order = np.argsort(x, kind="stable")
     w = np.concatenate([part.points()[1] for part in parts])[order]
-    squares = _joint_squares(parts)
+    squares = joint_squares(parts)
     return Exact(parts[0].kind, *collapse(x[order], w), rounded=rounded, squares=squares)
 
 
@@ -357,7 +357,7 @@ def sum_of_squares(w: FloatArray | None, given: FloatArray | None = None) -> flo
         return min(float(w @ given), _LARGEST)
 
 
-def _joint_squares(parts: Sequence[Scores]) -> float | None:
+def joint_squares(parts: Sequence[Scores]) -> float | None:
     """Return `Scores.squares` of several parts together."""
     if all(part.squares is None for part in parts):
         return None

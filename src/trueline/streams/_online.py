@@ -202,7 +202,7 @@ class Online(Recalibrator):
         """
         self._refuse_groups(groups)
         self._check_params()
-        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
+        rows = _scored(y, dist, sample_weight, 0)
         self._begin(dist.score_kind)
         self._learn_rows(rows)
         self.scores_.warn_if_weak(min(len(rows), self._memory.rows), stacklevel=3)
@@ -241,7 +241,7 @@ class Online(Recalibrator):
             self._check_unchanged()
         else:
             self._check_params()
-        rows = ScoreRows.of_outcomes(y, dist, sample_weight).weighted()
+        rows = _scored(y, dist, sample_weight, self._memory.seen if fitted else 0)
         if not fitted:
             self._begin(dist.score_kind)
         self._learn_rows(rows)
@@ -436,6 +436,14 @@ class Online(Recalibrator):
             expect(same, "the kind of score differs between map and memory")
         self._map_seen = count_of(state["map_rows"], "map_rows", self._memory.seen)
         restore_alarm(self._alarm, state["alarm"], self._memory)
+
+
+def _scored(
+    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None, seen: int
+) -> ScoreRows:
+    """Return the scores of the rows after those seen; one on an atom is drawn from its jump."""
+    rows = ScoreRows.of_outcomes(y, dist, sample_weight)
+    return rows.drawn(np.random.default_rng(seen)).weighted()
 
 
 def _is_number(x: object) -> bool:
