@@ -14,6 +14,7 @@ from trueline.distributions._atoms import Atoms, Ends, Lattice
 # Outcomes with at most this many values, each of them taken by several rows, have no others.
 _MOST_VALUES = 50
 _ROWS_PER_VALUE = 5
+_FEWEST_ROWS = 30
 # Rows that one end of the range must hold to be an atom: a number, a share, and a multiple of the
 # rows that an ordinary value holds.
 _FEWEST_AT_END = 5
@@ -169,7 +170,7 @@ def _number(value: Any, name: str) -> float | None:
 def learn_support(y: FloatArray) -> Support | None:
     """Return the support of outcomes that have atoms; None if they have none.
 
-    Outcomes have atoms if they take at most 50 values, with five rows or more for each on average
+    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows or more for each on average
     (counts and ratings), or if one end of their range holds at least 1% of the rows, and far more
     than other values do.
 
@@ -185,11 +186,13 @@ def learn_support(y: FloatArray) -> Support | None:
     >>> learn_support(rng.normal(size=500)) is None
     True
     """
+    n = len(y)
+    if n < _FEWEST_ROWS:
+        return None
     few = y[:: max(len(y) // _GLANCE, 1)]
     if len(np.unique(few)) == len(few):
         return None
     values, counts = np.unique(y, return_counts=True)
-    n = len(y)
     if len(values) < 2:
         return None
     if len(values) <= _MOST_VALUES and n >= _ROWS_PER_VALUE * len(values):

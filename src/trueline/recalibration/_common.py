@@ -46,6 +46,10 @@ class ScoreBased(Recalibrator):
         check_support(self.support)
 
     @abstractmethod
+    def _least_law(self, scores: Scores) -> ScoreLaw:
+        """Return the law of the score for all rows, by which a least width is chosen."""
+
+    @abstractmethod
     def _codes(self, groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp] | None]:
         """Check the groups of n rows; return their names and the place of each row's name."""
 
@@ -57,7 +61,7 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        preparation = prepare(self.support, y, dist, sample_weight)
+        preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         return self._fit_rows(rows, groups)._prepared_by(preparation)
 
@@ -101,7 +105,7 @@ class ScoreBased(Recalibrator):
             if accumulator is None:
                 accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
         else:
-            preparation = prepare(self.support, y, dist, sample_weight)
+            preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:
@@ -219,6 +223,9 @@ class CommonMap(ScoreBased):
     @abstractmethod
     def _law_of(self, scores: Scores) -> ScoreLaw:
         """Return the law of the score."""
+
+    def _least_law(self, scores: Scores) -> ScoreLaw:
+        return self._law_of(scores)
 
     @property
     def law_(self) -> ScoreLaw:

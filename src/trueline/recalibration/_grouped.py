@@ -85,6 +85,9 @@ class Grouped(ScoreBased):
     def _inner(self) -> CommonMap:
         return inner_map(self.recalibrator)
 
+    def _least_law(self, scores: Scores) -> ScoreLaw:
+        return self._inner()._law_of(scores)
+
     def _codes(self, groups: ArrayLike | None, n: int) -> tuple[list[Key], NDArray[np.intp]]:
         if groups is None:
             raise ValueError("groups is missing; expected the group of each row: groups=[...].")

@@ -96,7 +96,8 @@ class Intervals(Scores):
         lower, upper, middle, w = lower[known], upper[known], middle[known], w[known]
         w = w / w.sum()
         mean = float(w @ middle)
-        start = std = max(float(np.sqrt(w @ (middle - mean) ** 2)), 1e-6 * (1e-300 + abs(mean)))
+        width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+        start = std = float(np.sqrt(w @ ((middle - mean) ** 2 + width**2 / 12.0))) or 1.0
         for _ in range(_STEPS):  # of expectation and maximisation
             first, second = _moments((lower - mean) / std, (upper - mean) / std)
             shift = float(w @ first)
@@ -146,7 +147,7 @@ def _moments(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     # The interval is mirrored to the side where probabilities keep their digits.
     mirrored = a + b > 0
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         log_mass = log_ndtr(high) + np.log1p(-np.exp(log_ndtr(low) - log_ndtr(high)))
         density = [np.exp(-0.5 * z * z - LOG_SQRT_2PI - log_mass) for z in (low, high)]
         first = density[0] - density[1]

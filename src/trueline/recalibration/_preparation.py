@@ -12,7 +12,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
 from trueline.recalibration._empirical_law import empirical_law
-from trueline.recalibration._least_width import least_width
+from trueline.recalibration._least_width import LawOf, least_width
 from trueline.recalibration._rows import ScoreRows, check_outcomes
 
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
@@ -80,15 +80,19 @@ def prepare(
     y: ArrayLike,
     dist: Distribution,
     sample_weight: ArrayLike | None,
+    law_of: LawOf = empirical_law,
 ) -> Preparation:
-    """Learn how forecasts are prepared from outcomes, their forecasts and weights."""
+    """Learn how forecasts are prepared from outcomes, their forecasts and weights.
+
+    `law_of` is the map, as a function from sorted scores to the law of the score.
+    """
     outcomes, w = check_outcomes(y, dist, sample_weight)
     if w is not None and not w.min() > 0:
         kept = np.flatnonzero(w > 0)
         outcomes, dist, w = outcomes[kept], dist._take(kept), w[kept]
     if not np.isfinite(outcomes).all():
         return Preparation()  # the scores raise an error that names the row
-    width = least_width(outcomes, dist, w, empirical_law)
+    width = least_width(outcomes, dist, w, law_of)
     found = find_support(support, outcomes)
     atoms = None if found is None else found.atoms(outcomes)
     return with_learned_cuts(Preparation(width, atoms), outcomes, dist, w)
@@ -109,7 +113,7 @@ def with_learned_cuts(
         return preparation
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
     wanted = share @ (y[:, None] <= atoms.values_below_cuts()[None, :])
-    slack = np.sqrt(wanted * (1.0 - wanted) * (share @ share))
+    slack = np.sqrt(np.maximum(wanted * (1.0 - wanted), 0.0) * (share @ share))
     some = np.flatnonzero((wanted > 0.0) & (wanted < 1.0))
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
