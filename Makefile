@@ -21,7 +21,7 @@ READERS := $(patsubst packages/%.txt,.venvs/%/.ready,$(wildcard packages/*.txt))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages compare reproduce lint format demo bench clean
+.PHONY: help setup test packages compare counts reproduce lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ packages: $(READERS) ## test what needs environments of its own: other packages,
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
+
+counts: .venvs/series/.ready ## forecast doctor visits, before and after calibration
+	OMP_NUM_THREADS=1 .venvs/series/bin/python examples/counts.py $(ARGS)
 
 reproduce: $(VENV)/.dev ## run an experiment of the paper, such as ARGS="table1 --quick"
 	@$(BIN)/python -m reproduce $(ARGS)

@@ -56,6 +56,8 @@ BEFORE = {
     "counts: 50 Poisson draws, shift": "[+0.501]",
     "counts: 1,000 Poisson draws, CRPS": "1.16 [1.188]",
     "counts: 1,000 Poisson draws, shift": "+0.53 [+0.521]",
+    "counts: wrapped model, isotonic, P(0) - share": "[-0.220]",
+    "counts: wrapped model, conditional, P(0) - share": "[-0.227]",
     "counts: Poisson quantiles, error / floor": "232 [196.80]",
     "counts: ten perfect draws, error / floor": "20 [20.36]",
     "counts: the same, verdict says why": "[0%]",
@@ -216,6 +218,10 @@ def of_counts() -> Iterator[Row]:
         measure = named("shift", cases.poisson_map, draws)
         what = f"{draws:,} Poisson draws, shift"
         yield Row("counts", what, -0.02, 0.02, "+.3f", measure, runs)
+    for method in ("isotonic", "conditional"):
+        measure = partial(cases.wrapped_counts, method)
+        what = f"wrapped model, {method}, P(0) - share"
+        yield Row("counts", what, -0.02, 0.02, "+.3f", measure, (6, 60))
     runs, of_floor = (200, 1000), (0.8, 1.2, ".2f")
     what = "Poisson quantiles, error / floor"
     yield Row("counts", what, *of_floor, cases.poisson_quantiles, runs)
@@ -355,7 +361,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         left_out = dict.fromkeys(row.case for row in chosen if row.data)
         print(f"Left out, because TRUELINE_DATA is not set: {', '.join(left_out)}.")
         chosen = [row for row in chosen if not row.data]
-    widths = (14, 38, 18, 20, 18, 0)
+    widths = (14, 40, 18, 20, 18, 0)
     print("".join(head.ljust(width) for head, width in zip(HEADS, widths, strict=True)).rstrip())
     started, lines = time.perf_counter(), []
     for line in measured(chosen, options.full):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import PoissonRegressor, Ridge
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.tree import DecisionTreeRegressor
 
@@ -184,6 +184,25 @@ def poisson_map(draws: int, runs: int) -> dict[str, Mean]:
             }
         )
     return by_name(found)
+
+
+def wrapped_counts(method: str, runs: int) -> Mean:
+    """Mean forecast probability of 0 minus the share of zeros, of a wrapped Poisson regression.
+
+    The counts are overdispersed, and folds keep groups of five rows together.
+    """
+    groups = np.repeat(np.arange(200), 5)
+    off = []
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(groups.size + N_TEST, 3))
+        y = rng.poisson(np.exp(0.5 * X[:, 0] + 0.3) * rng.gamma(1.0, size=len(X))).astype(float)
+        model = tl.CalibratedRegressor(
+            PoissonRegressor(), method=method, cv=GroupKFold(5), random_state=seed
+        ).fit(X[: groups.size], y[: groups.size], groups=groups)
+        chance = model.predict_dist(X[groups.size :]).cdf(0.0).mean()
+        off.append(float(chance - (y[groups.size :] == 0.0).mean()))
+    return mean_of(off)
 
 
 def poisson_quantiles(runs: int) -> Mean:

@@ -62,6 +62,11 @@ def test_exact_counts_are_mapped_to_themselves(real, draws):
     as_wanted(real, "counts", f"{draws} Poisson draws, shift", 5)
 
 
+@pytest.mark.parametrize("method", ["isotonic", "conditional"])
+def test_a_wrapped_model_of_counts_forecasts_the_share_of_zeros(real, method):
+    as_wanted(real, "counts", f"wrapped model, {method}, P(0) - share", 4)
+
+
 @pytest.mark.parametrize(
     "what", ["Poisson quantiles, error / floor", "ten perfect draws, error / floor"]
 )
