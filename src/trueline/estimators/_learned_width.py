@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
-from trueline.distributions import Distribution, Normal
+from trueline.distributions import Cut, Distribution, Normal, Point
+from trueline.distributions._atoms import Atoms
 from trueline.estimators._splits import Split
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
+from trueline.recalibration._intervals import expected_distances
+from trueline.recalibration._preparation import Preparation
 
 # The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 59.
 _TREES = 160
@@ -117,6 +120,7 @@ def learn_width(
     sample_weight: FloatArray | None,
     splits: Sequence[Split],
     random_state: RandomState,
+    atoms: Atoms | None = None,
 ) -> tuple[LearnedWidth, HeldOutWidth]:
     """Learn how the width of forecasts depends on x.
 
@@ -136,6 +140,9 @@ def learn_width(
     splits : sequence of (train, test)
         The width of a test row is learned from the errors of the training rows of its split. No
         row is in two test sets; a row in none gets the usual width.
+    atoms : Atoms, optional
+        The atoms of the outcomes, if they have some: then the width is that of the forecast
+        before it is cut there.
 
     Returns
     -------
@@ -161,9 +168,9 @@ def learn_width(
     unchanged = LearnedWidth("own", {})
     if scale_estimator is None:
         return unchanged, HeldOutWidth(unchanged)
-    error = np.abs(y - dist._centre())
+    error = _absolute_errors(y, dist, sample_weight, atoms)
     usual = float(np.average(error, weights=sample_weight))
-    errors = _Errors(X, dist, error, usual, sample_weight, splits)
+    errors = _Errors(X, dist, error, usual, sample_weight, splits, atoms)
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
             return unchanged, HeldOutWidth(unchanged)
@@ -179,6 +186,21 @@ def learn_width(
     return _simplest(candidates, y, errors)
 
 
+def _absolute_errors(
+    y: FloatArray, dist: Distribution, w: FloatArray | None, atoms: Atoms | None
+) -> FloatArray:
+    """Return absolute errors; of an outcome that is an atom, those of the values cut to it.
+
+    A rating of 6 is as far from a prediction of 5.5 as a rating of 5. That says nothing about
+    the width of the forecast before it is cut.
+    """
+    centre = dist._centre()
+    if atoms is None:
+        return np.abs(y - centre)
+    bounds = Cut(Point(centre), atoms)._score_bounds(y[:, None])
+    return expected_distances(*(ends[:, 0] for ends in bounds), w)
+
+
 class _Errors(NamedTuple):
     """Absolute errors of forecasts, their mean, and what they are learned from."""
 
@@ -188,6 +210,7 @@ class _Errors(NamedTuple):
     usual: float
     weight: FloatArray | None
     splits: Sequence[Split]
+    atoms: Atoms | None
 
     def enough(self, rows: Rows) -> bool:
         """Whether these rows have enough errors to learn from."""
@@ -252,16 +275,17 @@ def _held_out_crps(
     y: FloatArray, dist: Distribution, errors: _Errors, splits: Sequence[Split]
 ) -> FloatArray:
     """Return the CRPS of each test row, recalibrated by the training rows of its split."""
-    s = dist._score(y[:, None])[:, 0]
+    if errors.atoms is not None:
+        dist = Cut(dist, errors.atoms)
     losses = []
     for train, test in splits:
         with warnings.catch_warnings():
             # The map that is used in the end warns of ties.
             warnings.simplefilter("ignore", CalibrationWarning)
-            R = Isotonic().fit_scores(
-                s[train], sample_weight=errors.weights(train), kind=dist.score_kind
+            R = Isotonic()._fit_prepared(
+                Preparation(), y[train], dist._take(train), errors.weights(train)
             )
-        losses.append(R.transform(dist._take(test))._crps(y[test, None])[:, 0])
+        losses.append(dist._take(test)._recalibrate(R.law_)._crps(y[test, None])[:, 0])
     return np.concatenate(losses)
 
 
