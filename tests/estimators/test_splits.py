@@ -111,8 +111,8 @@ def test_many_copies_are_worth_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_splits(5, X[few], y[few], {}, 0)
-    many = np.concatenate([np.arange(120), np.arange(20)])
-    with pytest.warns(tl.CalibrationWarning, match=r"20 of 140 rows repeat.*GroupKFold"):
+    many = np.concatenate([np.arange(120), np.arange(40)])
+    with pytest.warns(tl.CalibrationWarning, match=r"40 of 160 rows repeat.*GroupKFold"):
         make_splits(5, X[many], y[many], {}, 0)
 
 
