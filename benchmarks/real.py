@@ -73,6 +73,7 @@ BEFORE = {
     "rain: the same with ensemble as X, CRPS": "0.800 [0.721]",
     "rain: lead 1, ensemble, Isotonic, CRPS": "0.743 [0.743]",
     "rain: lead 4, ensemble, Isotonic, CRPS": "[0.898]",
+    "rain: lead 1, ensemble, Conditional, CRPS": "[0.680]",
     "wine: CRPS / climatology": "0.765 [0.774]",
     "wine: coverage": "[89.8%]",
     "wine: smallest sets of 90%": "[36.2%]",
@@ -246,13 +247,14 @@ def of_collapsed() -> Iterator[Row]:
 
 def of_rain() -> Iterator[Row]:
     point, features = precipitation.point_conditional, precipitation.point_with_features
-    ensemble = precipitation.ensemble_isotonic
+    ensemble, both = precipitation.ensemble_isotonic, precipitation.ensemble_with_features
     for what, name, recipe, lead, high, form, runs in (
         ("lead 1, point, Conditional, CRPS", "crps", point, 1, 0.75, ".3f", (2, 5)),
         ("the same, lower ends below 0", "below", point, 1, 0.0, ".1%", (2, 5)),
         ("the same with ensemble as X, CRPS", "crps", features, 1, 0.69, ".3f", (2, 5)),
         ("lead 1, ensemble, Isotonic, CRPS", "crps", ensemble, 1, 0.69, ".3f", (1, 1)),
         ("lead 4, ensemble, Isotonic, CRPS", "crps", ensemble, 4, 0.89, ".3f", (1, 1)),
+        ("lead 1, ensemble, Conditional, CRPS", "crps", both, 1, 0.69, ".3f", (2, 5)),
     ):
         measure = named(name, cases.rain, recipe, lead)
         yield Row("rain", what, -np.inf, high, form, measure, runs, data=True)
