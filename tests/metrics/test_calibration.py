@@ -16,18 +16,23 @@ def uniform_pits(n):
     return F.ppf((np.arange(n) + 0.5) / n)[0], F
 
 
+def pits(y, F):
+    """F(y), or the randomised PIT with the default seed if there are steps."""
+    return tl.pit(y, F, randomized=F._has_atoms(), random_state=0)
+
+
 def test_the_curve_is_equation_8(case):
     y, F = case
     levels = np.array([0.0, 0.05, 0.5, 0.9, 1.0])
     curve = tl.calibration_curve(y, F, levels)
-    expected = np.mean(F.cdf(y)[:, None] <= levels, axis=0)
+    expected = np.mean(pits(y, F)[:, None] <= levels, axis=0)
     np.testing.assert_allclose(curve.observed, expected, atol=1e-15)
     np.testing.assert_array_equal(curve.levels, levels)
 
 
 def test_the_error_is_equation_9(case):
     y, F = case
-    observed = np.mean(F.cdf(y)[:, None] <= TENTHS, axis=0)
+    observed = np.mean(pits(y, F)[:, None] <= TENTHS, axis=0)
     np.testing.assert_allclose(
         tl.calibration_error(y, F), np.sum((TENTHS - observed) ** 2), rtol=1e-12
     )
@@ -55,11 +60,13 @@ def test_at_level_zero_an_impossible_outcome_counts():
     np.testing.assert_array_equal(curve.observed, [0.5, 0.5, 1.0])
 
 
-def test_levels_that_draws_reach_exactly_count():
-    F = tl.Samples([np.arange(10.0)] * 2)
-    # Three and seven of ten draws are at or below.
-    curve = tl.calibration_curve([2.5, 6.5], F)
-    np.testing.assert_array_equal(curve.observed, [0, 0, 0, 0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1])
+def test_ten_draws_are_read_by_eleven_ranks():
+    F = tl.Samples([np.arange(10.0)] * 2000)
+    # Three of ten draws are below, so the outcome has the fourth of eleven ranks.
+    curve = tl.calibration_curve(np.full(2000, 2.5), F, [3 / 11, 3.5 / 11, 4 / 11])
+    np.testing.assert_array_equal(curve.observed[[0, 2]], [0, 1])
+    # Half of the uniform draws are below the middle, up to four standard errors.
+    assert abs(curve.observed[1] - 0.5) < 4 * 0.5 / np.sqrt(2000)
 
 
 def test_the_curve_says_whether_it_is_inside_its_band():
@@ -99,7 +106,7 @@ def test_a_band_that_is_asked_for_again_is_not_spoiled_by_its_first_owner():
 
 def test_count_weights_are_in_proportion_and_sum_to_the_number_of_levels(case):
     y, F = case
-    observed = np.mean(F.cdf(y)[:, None] <= TENTHS, axis=0)
+    observed = np.mean(pits(y, F)[:, None] <= TENTHS, axis=0)
     w = observed / observed.sum() * 11
     expected = np.sum(w * (TENTHS - observed) ** 2)
     np.testing.assert_allclose(tl.calibration_error(y, F, weights="counts"), expected, rtol=1e-12)

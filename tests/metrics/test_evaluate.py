@@ -8,13 +8,15 @@ from scipy.stats import norm
 
 import trueline as tl
 from trueline.metrics import Evaluation, _evaluate
+from trueline.metrics._atoms import AtomSums
 
 
 def one_by_one(y, F, coverage, levels, w, n_fit):
     """The same numbers, each from its own function."""
     lower, upper = F.interval(coverage)
     n_effective = y.size if w is None else w.sum() ** 2 / np.sum(w**2)
-    test = tl.calibration_test(y, F, sample_weight=w, random_state=0)
+    test = tl.calibration_test(y, F, sample_weight=w, n_fit=n_fit)
+    inside = F._interval_mass(coverage, lower, upper)
     return {
         "n": y.size,
         "calibration_error": tl.calibration_error(y, F, levels, sample_weight=w),
@@ -22,6 +24,7 @@ def one_by_one(y, F, coverage, levels, w, n_fit):
         "p_value": test.p_value,
         "coverage": tl.coverage(y, F, coverage, sample_weight=w),
         "coverage_target": coverage,
+        "coverage_expected": np.average(inside, weights=w),
         "interval_width": np.average(upper - lower, weights=w),
         "interval_score": tl.interval_score(y, F, coverage, sample_weight=w),
         "crps": tl.crps(y, F, sample_weight=w),
@@ -105,9 +108,10 @@ def test_outcomes_and_forecast_are_left_as_they_were(case):
 
 
 def test_columns_of_the_table_are_aligned(case):
-    lines = repr(tl.evaluate(*case)).splitlines()
+    found = tl.evaluate(*case)
+    lines = repr(found).splitlines()
     assert lines[0] == "Evaluation of 60 rows"
-    assert len(lines) == 14
+    assert lines[12:] == str(found.verdict).splitlines()
     names = [line[2:20].strip() for line in lines[1:12]]
     assert names == [
         "calibration error",
@@ -218,5 +222,5 @@ def test_each_of_many_maps_is_asked_once_for_all_of_its_rows(monkeypatch):
     kind = type(G.parts[0])
     real = kind._quantiles
     monkeypatch.setattr(kind, "_quantiles", lambda self, q: calls.append(q) or real(self, q))
-    _evaluate.one_pass(y, G, None, 0.9, np.random.default_rng(0))
+    _evaluate.one_pass(y, G, None, 0.9, np.random.default_rng(0), AtomSums())
     assert len(calls) == 3 * len(G.parts)  # two ends and a median each

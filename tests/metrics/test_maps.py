@@ -68,7 +68,7 @@ def test_few_knots_are_all_there():
 def test_a_jump_is_two_points_with_one_score():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ties are meant
-        R = tl.Isotonic().fit(np.repeat([0.0, 1.0], 50), tl.Point(np.zeros(100)))
+        R = tl.Isotonic(support=None).fit(np.repeat([0.0, 1.0], 50), tl.Point(np.zeros(100)))
     found = tl.recalibration_map(R)
     at_one = found.probabilities[found.scores == 1.0]
     np.testing.assert_allclose([at_one.min(), at_one.max()], [51 / 101, 100 / 101])

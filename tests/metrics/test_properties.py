@@ -46,12 +46,21 @@ MEANS = {
 }
 
 
+# Steps are spread at random, one number for each row in turn.
+DRAWN = {"calibration_error", "calibration_curve"}
+
+
+def means_of(F):
+    """The means that do not depend on the order of rows."""
+    return {name: f for name, f in MEANS.items() if name not in DRAWN or not F._has_atoms()}
+
+
 @given(weighted())
 @settings(deadline=None)
 def test_weight_k_is_k_rows(case):
     y, F, w = case
     rows = np.repeat(np.arange(y.size), w)
-    for name, score in MEANS.items():
+    for name, score in means_of(F).items():
         np.testing.assert_allclose(
             score(y, F, sample_weight=w),
             score(y[rows], F[rows]),
@@ -67,7 +76,7 @@ def test_the_order_of_rows_does_not_matter(case, random):
     y, F, w = case
     rows = list(range(y.size))
     random.shuffle(rows)
-    for name, score in MEANS.items():
+    for name, score in means_of(F).items():
         np.testing.assert_allclose(
             score(y[rows], F[rows], sample_weight=w[rows]),
             score(y, F, sample_weight=w),

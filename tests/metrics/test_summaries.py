@@ -91,10 +91,17 @@ def test_difference_is_the_calibration_curve_minus_the_diagonal():
 
 
 def test_difference_of_samples_uses_the_randomised_pit():
-    # Seven draws have eight ranks: without the spread the curve leaves the band in steps.
+    # Seven draws have eight ranks: without the spread the curve would leave the band in steps.
     y, draws = RNG.normal(size=4000), RNG.normal(size=(4000, 7))
-    assert tl.pit_difference(y, tl.Samples(draws)).inside
-    assert not tl.calibration_curve(y, tl.Samples(draws), np.arange(201) / 200).inside
+    levels = np.arange(201) / 200
+    found, curve = (
+        tl.pit_difference(y, tl.Samples(draws)),
+        tl.calibration_curve(y, tl.Samples(draws), levels),
+    )
+    assert found.inside
+    np.testing.assert_array_equal(found.difference, curve.observed - levels)
+    steps = np.mean(tl.pit(y, tl.Samples(draws))[:, None] <= levels, axis=0)
+    assert ((steps < curve.lower) | (steps > curve.upper)).any()
 
 
 def test_difference_has_as_many_points_as_asked_for_whatever_the_rows():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 
 import trueline as tl
+from trueline.metrics._kolmogorov import two_sample_p_value
 
 REPEATS = 2000
 
@@ -91,3 +93,83 @@ def test_an_overconfident_forecast_is_found_out():
     y = np.random.default_rng(0).normal(size=300)
     assert tl.calibration_test(y, tl.Normal(np.zeros(300), 0.5)).p_value < 1e-6
     assert tl.calibration_test(y, tl.Point(np.zeros(300))).p_value < 1e-6
+
+
+# ---- with a map, whose own noise is part of the law ------------------------------------------
+
+
+def rejections(n_fit, n, repeats, *, narrow=1.0, level=0.05):
+    """Number of tests of isotonic maps that reject; `narrow` scales the recalibrated forecast."""
+    rng = np.random.default_rng(n_fit + n)
+    F, G = tl.Normal(np.zeros(n_fit), 0.3), tl.Normal(np.zeros(n), 0.3 * narrow)
+    found = 0
+    for _ in range(repeats):
+        R = tl.Isotonic().fit(rng.normal(size=n_fit), F)
+        found += tl.calibration_test(rng.normal(size=n), R.transform(G)).p_value <= level
+    return found
+
+
+@pytest.mark.parametrize(
+    "n_fit, n", [(100, 1000), (20, 500), (1000, 100), (20, 20), (2000, 31), (300, 200)]
+)
+def test_a_perfect_map_is_rejected_as_often_as_the_level_says(n_fit, n):
+    # Exact law: the p-value is at most 0.05 with the probability of the two-sample test, at most
+    # 0.05 and a little less because ranks are coarse. 99.9% of the binomial law on top.
+    size = max(p for p in p_values_of_ranks(n_fit, n) if p <= 0.05)
+    low, high = scipy.stats.binom(1000, size).interval(0.999)
+    assert low <= rejections(n_fit, n, 1000) <= high
+    assert n_fit * n < 1000 or 0.04 < size <= 0.05
+
+
+def p_values_of_ranks(n_fit, n):
+    """All p-values of the two-sample test in the range that matters."""
+    step = np.gcd(n_fit, n)
+    reach = np.arange(step, 3 * np.sqrt(n_fit * n * (n_fit + n)) + step, step)
+    return [two_sample_p_value(h / (n_fit * n), n_fit, n) for h in reach[:: 1 + reach.size // 400]]
+
+
+def test_a_map_that_is_too_narrow_is_still_found_out():
+    assert (
+        rejections(1000, 1000, 100, narrow=0.8) > 65
+    )  # 80% of the runs, less three standard errors
+
+
+@pytest.mark.parametrize("n, m", [(1, 1), (4, 7), (20, 20), (33, 90), (250, 1)])
+def test_the_two_sample_law_is_that_of_scipy(n, m):
+    rng = np.random.default_rng(n + m)
+    for shift in (0.0, 0.3, 1.0):
+        expected = scipy.stats.ks_2samp(
+            rng.normal(size=n), shift + rng.normal(size=m), method="exact"
+        )
+        found = two_sample_p_value(expected.statistic, n, m)
+        np.testing.assert_allclose(found, expected.pvalue, rtol=1e-8)
+
+
+@pytest.mark.parametrize("n, m", [(2000, 2000), (100, 90_000), (1000, 5000)])
+@pytest.mark.parametrize("p", [0.3, 0.05, 0.001])
+def test_the_asymptotic_law_continues_the_exact_one(n, m, p):
+    statistic = np.sqrt((n + m) / (n * m)) * scipy.special.kolmogi(p)
+    exact = two_sample_p_value(statistic, n, m)
+    rows = np.sqrt(n * m / (n + m))
+    smooth = scipy.special.kolmogorov((rows + 0.12 + 0.11 / rows) * statistic)
+    np.testing.assert_allclose(smooth, exact, rtol=0.05)
+    # Many rows cost no more, and a small p-value keeps its digits.
+    assert (
+        two_sample_p_value(0.5, 10**6, 10**7) == 0.0 < two_sample_p_value(0.3, 1000, 1000) < 1e-30
+    )
+
+
+def test_the_statistic_is_that_of_the_ranks():
+    rng = np.random.default_rng(5)
+    y, past = rng.normal(size=70), rng.normal(size=33)
+    R = tl.Isotonic().fit(past, tl.Normal(np.zeros(33), 2.0))
+    found = tl.calibration_test(y, R.transform(tl.Normal(np.zeros(70), 2.0)))
+    expected = scipy.stats.ks_2samp(past, y, method="exact")
+    np.testing.assert_allclose(found.statistic, expected.statistic, rtol=1e-12)
+    np.testing.assert_allclose(found.p_value, expected.pvalue, rtol=1e-8)
+    assert (found.n_fit, found.method) == (33, "two-sample Kolmogorov-Smirnov")
+
+
+def test_rows_of_the_fit_can_be_given():
+    y, F = np.random.default_rng(0).normal(size=200), tl.Normal(np.zeros(200), 0.9)
+    assert tl.calibration_test(y, F, n_fit=50).p_value > tl.calibration_test(y, F).p_value

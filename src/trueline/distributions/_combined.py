@@ -447,12 +447,6 @@ class Stacked(Distribution):
             lower[rows], upper[rows] = part._pit_bounds(own, cdf[rows])
         return lower, upper
 
-    def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
-        lower, upper = np.empty((2, len(self), *coverage.shape))
-        for part, rows in self._parts():
-            lower[rows], upper[rows] = part._interval(coverage)
-        return lower, upper
-
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return Stacked([part._recalibrate(law) for part in self.parts], self.rows)
 

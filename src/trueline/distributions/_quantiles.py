@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
 from trueline.laws import Law, NormalLaw, ScoreLaw
+
+# Number of levels of an outermost value from which it counts as a bound of the outcomes.
+_LEVELS_OF_A_BOUND = 3
 
 
 class _Pieces(NamedTuple):
@@ -136,20 +139,34 @@ class Interpolated(ThroughLaw):
         return np.where(on_value, middles[first], s), np.where(on_value, middles[last + 1], s)
 
     def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
-        # In a discrete forecast that is given by quantiles, the mass between the levels of two
-        # neighbouring values belongs to both, half to each.
         first, last = self._locate(y, strict=True) + 1, self._locate(y)
-        lower = self._cdf_left(y) if self.law.has_atoms else cdf
+        lower = self._cdf_left(y) if self.law.has_atoms or (last > first).any() else cdf
         on_value = last >= first
         if on_value.any():
-            on_value &= (np.diff(self.values, axis=1) == 0).any(axis=1, keepdims=True)
+            on_value &= self._is_discrete()[:, None]
         if not on_value.any():
             return lower, cdf
-        below = np.concatenate([[0.0], self.law.cdf(self.nodes), [1.0]])
-        above = np.concatenate([[0.0], self.law.cdf_left(self.nodes), [1.0]])
-        # Level j of the nodes is at position j + 1.
-        ends = 0.5 * (below[first] + above[first + 1]), 0.5 * (below[last + 1] + above[last + 2])
-        return np.where(on_value, ends[0], lower), np.where(on_value, ends[1], cdf)
+        # In a discrete forecast the mass between the levels of two neighbouring values belongs to
+        # both, half to each. Level j of the nodes is at position j + 1.
+        right = np.concatenate([[0.0], self.law.cdf(self.nodes), [1.0]])
+        left = np.concatenate([[0.0], self.law.cdf_left(self.nodes), [1.0]])
+        below = 0.5 * (right[first] + left[first + 1])
+        above = 0.5 * (right[last + 1] + left[last + 2])
+        # An outermost value with several levels is a bound, such as 0 for counts, because a tail
+        # beyond it would hold more than one level.
+        bound = last - first >= _LEVELS_OF_A_BOUND - 1
+        below = np.where(bound & (first == 0), 0.0, below)
+        above = np.where(bound & (last == len(self.nodes) - 1), 1.0, above)
+        return np.where(on_value, below, lower), np.where(on_value, above, cdf)
+
+    def _is_discrete(self) -> NDArray[np.bool_]:
+        """Whether two atoms without a value between them show that a row has nothing but atoms.
+
+        A single atom, such as the 0 of rain, may lie beside a continuous part.
+        """
+        same = np.diff(self.values, axis=1) == 0
+        # An atom, a step to another value, and an atom there: equal, different, equal.
+        return (same[:, :-2] & ~same[:, 1:-1] & same[:, 2:]).any(axis=1)
 
     def _atom_mass(self, y: FloatArray) -> FloatArray:
         lower, upper = self._pit_bounds(y, self._cdf(y))

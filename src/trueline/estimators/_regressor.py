@@ -258,9 +258,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             )
         else:
             self.estimator_ = models[0]
-            self.recalibrator_ = fit_map(
-                recalibrator, data, forecasts, learning, self.shrinkage_
-            )
+            self.recalibrator_ = fit_map(recalibrator, data, forecasts, learning, self.shrinkage_)
         return models
 
     # ---- predict ---------------------------------------------------------------------

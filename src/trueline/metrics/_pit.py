@@ -186,7 +186,7 @@ def calibration_test(
     A map that was fitted on n rows has a sampling error of its own, which is no fault of it. Under
     an isotonic map the PIT values are ranks among these n rows, so the test compares two samples,
     the n rows and the rows of `y`, whose law is exact without assumptions on the model (by the sum
-    over lattice paths; beyond 5,000 rows in both samples the asymptotic law is used). Other maps
+    over lattice paths; beyond 2,000 rows in both samples the asymptotic law is used). Other maps
     are tested in the same way; as they learn fewer parameters, they are rejected more seldom.
 
     Parameters

@@ -62,6 +62,17 @@ class ScoreBased(Recalibrator):
     ) -> Self:
         self._check_params()
         preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
+        return self._fit_prepared(preparation, y, dist, sample_weight, groups)
+
+    def _fit_prepared(
+        self,
+        preparation: Preparation,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the map from forecasts that are prepared in a given way."""
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         return self._fit_rows(rows, groups)._prepared_by(preparation)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
@@ -11,15 +12,25 @@ from typing import Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator, vector
-from trueline.distributions import Distribution, Quantiles
+from trueline._validation import (
+    CalibrationWarning,
+    FloatArray,
+    RandomState,
+    Rows,
+    generator,
+    vector,
+)
+from trueline.distributions import Distribution, Quantiles, Support
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
+from trueline.recalibration._preparation import check_support, find_support, prepare
 from trueline.recalibration._quantile_forest import QuantileForest, as_features, weighted_quantiles
 from trueline.recalibration._rows import ScoreRows
 
-# Number of rows whose quantiles are held at a time.
+# Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
 _BLOCK = 1 << 16
+_ENOUGH = 10_000
+_NONE = np.empty(0, dtype=np.intp)
 # Number of folds of a learner without out-of-bag quantiles.
 _FOLDS = 5
 # With fewer rows the law given x would depend on a few scores.
@@ -60,6 +71,8 @@ class Conditional(Recalibrator):
         Number of quantiles of the score per row, at levels i / (n_levels + 1).
     random_state : None, int or numpy.random.Generator
         For the default learner, and for the folds of another.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take, see `Isotonic`.
 
     Attributes
     ----------
@@ -97,12 +110,15 @@ class Conditional(Recalibrator):
         learner: QuantileLearner | None = None,
         n_levels: int = 99,
         random_state: RandomState = None,
+        support: Support | str | None = "auto",
     ) -> None:
         self.learner = learner
         self.n_levels = n_levels
         self.random_state = random_state
+        self.support = support
 
     def _check_params(self) -> None:
+        check_support(self.support)
         m = self.n_levels
         if not isinstance(m, int | np.integer) or isinstance(m, bool) or m < 3:
             raise ValueError(f"n_levels is {m!r}; expected an integer of 3 or more.")
@@ -140,10 +156,12 @@ class Conditional(Recalibrator):
         self._check_params()
         _refuse_groups(groups)
         outcomes = vector(y, "y", finite=False)
-        scores = ScoreRows.of_outcomes(outcomes, dist, sample_weight)
-        kept = scores.weighted()
-        plain = Isotonic().fit_scores(kept.lower, sample_weight=kept.weights, kind=kept.kind)
-        scored = _Scored(_features(X, dist), scores.lower, scores.weights)
+        plain = Isotonic(support=self.support).fit(outcomes, dist, sample_weight)
+        self._least_width = plain.least_width_
+        dist = dist._widened(self._least_width)
+        w = ScoreRows.of_outcomes(outcomes, dist, sample_weight).weights
+        scored = _Scored(_features(X, dist), dist._score(outcomes[:, None])[:, 0], w)
+        self._way = _Way()
         self.n_features_in_ = scored.features.shape[1] - 2
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
@@ -157,22 +175,77 @@ class Conditional(Recalibrator):
                 stacklevel=2,
             )
             return self
-        parts = [
-            self._outer(outcomes[rows], dist._take(rows), quantiles, scored.take(rows).w)
+        if plain.atoms_ is not None:
+            self._choose_way(scored, outcomes, dist, folds)
+            scored = scored._replace(s=outcomes) if self._way.of_outcomes else scored
+        parts = (
+            (rows, self._conditional(dist._take(rows), quantiles))
             for rows, quantiles in self._learn(scored, folds)
             if scored.n_weighted(rows)
-        ]
-        self.outer_ = functools.reduce(Isotonic.merge, parts)
-        return self
-
-    def _outer(
-        self, y: FloatArray, dist: Distribution, scores: FloatArray, w: FloatArray | None
-    ) -> Isotonic:
-        """Return the map of some rows, whose scores have these out-of-sample quantiles."""
+        )
         with warnings.catch_warnings():
             # The plain map has warned of ties.
             warnings.simplefilter("ignore", CalibrationWarning)
-            return Isotonic().fit(y, self._conditional(dist, scores), w)
+            self.outer_ = self._outer(parts, outcomes, scored.w)
+        return self
+
+    def _choose_way(
+        self,
+        scored: _Scored,
+        y: FloatArray,
+        dist: Distribution,
+        folds: Sequence[tuple[Rows, Rows]] | None,
+    ) -> None:
+        """Choose what to learn for outcomes with atoms, by the pinball loss of one test set.
+
+        The score of an outcome that is an atom moves with the forecast, so that quantiles of the
+        outcomes themselves may be better; and many ties ask for larger leaves.
+        """
+        rng = generator(0 if self.random_state is None else copy.deepcopy(self.random_state))
+        n = len(y)
+        train, test = max(folds or [], key=lambda fold: len(fold[0]), default=(_NONE, _NONE))
+        if scored.n_weighted(train) < _FEWEST_ROWS or scored.n_weighted(test) < _FEWEST_ROWS:
+            order = rng.permutation(n)
+            train, test = order[n // _FOLDS :], order[: n // _FOLDS]
+        train, test = train[:_ENOUGH], test[:_ENOUGH]
+        losses = {}
+        for way in _WAYS if self.learner is None else _WAYS[:2]:
+            self._way = way
+            rows = scored._replace(s=y) if way.of_outcomes else scored
+            learner = self._fitted(rows.take(train), rng)
+            quantiles = self._quantiles(learner, scored.features[test])
+            missed = y[test, None] - self._conditional(dist._take(test), quantiles).values
+            loss = np.maximum(self.levels_ * missed, (self.levels_ - 1.0) * missed).mean(axis=1)
+            losses[way] = float(
+                np.average(loss, weights=None if scored.w is None else scored.w[test])
+            )
+        self._way = min(losses, key=losses.__getitem__)
+
+    def _outer(
+        self,
+        parts: Iterator[tuple[Rows, Quantiles]],
+        y: FloatArray,
+        w: FloatArray | None,
+    ) -> Isotonic:
+        """Return the map of parts of the rows, whose forecasts are quantiles given x."""
+        first: list[tuple[Rows, Quantiles]] = []
+        for part in parts:
+            first.append(part)
+            if sum(len(rows) for rows, _ in first) >= _ENOUGH:
+                break
+        # The first rows decide how all forecasts are prepared.
+        rows = np.concatenate([rows for rows, _ in first])
+        seen = Quantiles(self.levels_, np.concatenate([forecast.values for _, forecast in first]))
+        support = find_support(self.support, y)
+        weight = None if w is None else w[rows]
+        preparation = prepare(support, y[rows], seen, weight)
+        outer = [
+            Isotonic(support=support)._fit_prepared(
+                preparation, y[rows], forecast, None if w is None else w[rows]
+            )
+            for rows, forecast in itertools.chain(first, parts)
+        ]
+        return functools.reduce(Isotonic.merge, outer)
 
     def _learn(
         self, scored: _Scored, folds: Sequence[tuple[Rows, Rows]] | None
@@ -209,7 +282,8 @@ class Conditional(Recalibrator):
         self, scored: _Scored, rng: np.random.Generator, *, out_of_bag: bool = False
     ) -> Any:
         """Return a fitted copy of the learner."""
-        learner: Any = copy.deepcopy(self.learner) or QuantileForest(random_state=rng)
+        default = QuantileForest(min_samples_leaf=self._way.leaf, random_state=rng)
+        learner: Any = copy.deepcopy(self.learner) or default
         if self._grows_forest:
             return learner.fit(*scored, out_of_bag=out_of_bag)
         learner.fit(scored.features, scored.s)
@@ -228,9 +302,9 @@ class Conditional(Recalibrator):
         # Many learners let quantiles cross, so no warning is given.
         return np.sort(values, axis=1)
 
-    def _conditional(self, dist: Distribution, scores: FloatArray) -> Quantiles:
-        """Return the forecast whose score has these quantiles."""
-        values = dist._unscore(scores)
+    def _conditional(self, dist: Distribution, quantiles: FloatArray) -> Quantiles:
+        """Return the forecast whose score, or outcome, has these quantiles."""
+        values = quantiles if self._way.of_outcomes else dist._unscore(quantiles)
         # Rounding can separate equal scores. The arrays are large, so they are sorted in place.
         values.sort(axis=1)
         return Quantiles(self.levels_, values)
@@ -252,15 +326,16 @@ class Conditional(Recalibrator):
         self._check_fitted()
         _refuse_groups(groups)
         self.check_kind(dist)
-        features = _features(X, dist)
+        wide = dist._widened(self._least_width)
+        features = _features(X, wide)
         if features.shape[1] - 2 != self.n_features_in_:
             raise ValueError(
                 f"X has {features.shape[1] - 2} columns; expected {self.n_features_in_}, as at fit."
             )
         if self.learner_ is None:
             return self.outer_.transform(dist)
-        scores = self._quantiles(self.learner_, features)
-        return self.outer_.transform(self._conditional(dist, scores))
+        quantiles = self._quantiles(self.learner_, features)
+        return self.outer_.transform(self._conditional(wide, quantiles))
 
     def merge(self, other: Self) -> Self:
         """Raise, because learners do not merge; fit on the rows of both."""
@@ -289,6 +364,16 @@ class Conditional(Recalibrator):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         _refuse("come from JSON", "Fit it again.")
+
+
+class _Way(NamedTuple):
+    """What the learner learns, scores or outcomes, and the size of the leaves of a forest."""
+
+    of_outcomes: bool = False
+    leaf: int = 10
+
+
+_WAYS = [_Way(False, 10), _Way(True, 10), _Way(False, 40), _Way(True, 40)]
 
 
 class _Scored(NamedTuple):
