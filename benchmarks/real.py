@@ -322,8 +322,12 @@ HEADS = ("case", "what", "before", "now", "wanted", "")
 def measured(chosen: Sequence[Row], full: bool) -> Iterator[tuple[str, ...]]:
     """Yield the cells of each line as soon as they are measured."""
     for row in chosen:
-        mean = row.run(row.runs[full])
-        yield row.case, row.what, row.before, row.now(mean), row.wanted, row.judge(mean)
+        try:
+            mean = row.run(row.runs[full])
+            now, verdict = row.now(mean), row.judge(mean)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            now, verdict = type(error).__name__, "NOT"  # the other lines are of use without it
+        yield row.case, row.what, row.before, now, row.wanted, verdict
 
 
 def page(lines: Sequence[Sequence[str]], command: Sequence[str], seconds: float) -> str:
@@ -363,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         left_out = dict.fromkeys(row.case for row in chosen if row.data)
         print(f"Left out, because TRUELINE_DATA is not set: {', '.join(left_out)}.")
         chosen = [row for row in chosen if not row.data]
-    widths = (14, 40, 18, 20, 18, 0)
+    widths = (14, 42, 18, 20, 18, 0)
     print("".join(head.ljust(width) for head, width in zip(HEADS, widths, strict=True)).rstrip())
     started, lines = time.perf_counter(), []
     for line in measured(chosen, options.full):

@@ -4,6 +4,7 @@ Every test measures lines of ``benchmarks/real.py`` with few runs. A mean over r
 the wanted range by three of its standard errors, with fixed seeds.
 """
 
+import dataclasses
 import importlib.util
 import os
 import sys
@@ -194,6 +195,19 @@ def test_the_table_is_printed_and_written(real, lines, monkeypatch, tmp_path, ca
     assert "`python benchmarks/real.py inside outside`" in text
     assert "| outside | a number |  | 2.30 ± 0.10 | at most 2.00 | NOT |" in text
     assert "near" not in text
+
+
+def test_an_error_is_one_line_that_is_not_as_wanted(real, lines, monkeypatch, capsys):
+    def fail(runs):
+        raise ValueError("of a map")
+
+    broken = dataclasses.replace(lines[0], measure=fail)
+    monkeypatch.setattr(real, "rows", lambda: iter([broken, lines[1]]))
+    real.main([])
+    _, first, second, last = capsys.readouterr().out.splitlines()
+    assert first.split()[-5:] == ["ValueError", "1.00", "to", "2.00", "NOT"]
+    assert second.endswith("within 2 s.e.")
+    assert last.endswith("of which 1 is not as wanted.")
 
 
 def test_cases_without_their_data_are_left_out(real, lines, monkeypatch, capsys):
