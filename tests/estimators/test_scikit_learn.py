@@ -91,8 +91,10 @@ def test_a_stack_that_hides_predict_until_it_is_fitted(rows):
         model(estimator=make_pipeline(StandardScaler(), DBSCAN())).fit(X, y)
 
 
-def test_equal_weights_are_as_none(rows):
-    X, y = rows
+def test_equal_weights_are_as_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + np.exp(X[:, 2]) * rng.normal(size=200)
     plain = model(scale_estimator="auto").fit(X, y)
     assert plain.scale_.kind == "learned", "without a learned width the test says little"
     weighted = model(scale_estimator="auto").fit(X, y, sample_weight=np.ones(len(y)))

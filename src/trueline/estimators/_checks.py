@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from trueline._validation import FloatArray, weights
 from trueline.recalibration import Recalibrator
+from trueline.recalibration._preparation import check_support
 
 
 def check_params(model: Any) -> None:
@@ -28,6 +29,7 @@ def check_params(model: Any) -> None:
             f"ensemble=True averages the models of the folds, but {without} has no folds. "
             f"Use ensemble=False."
         )
+    check_support(model.support)
     scale = model.scale_estimator
     if scale is not None and not (scale == "auto" if isinstance(scale, str) else learns(scale)):
         raise ValueError(

@@ -17,12 +17,13 @@ from sklearn.utils.validation import _num_samples
 
 from trueline._messages import did_you_mean
 from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
-from trueline.distributions import Distribution, Normal
+from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
 from trueline.estimators._splits import Split, learning_splits
 from trueline.interop._sklearn import spread_excludes_noise
 from trueline.recalibration import BY_NAME, Recalibrator
+from trueline.recalibration._preparation import find_support
 
 # Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large
 # that it moves the mean of every forecast. Such scales are kept above this share of their mean.
@@ -98,6 +99,17 @@ def resolve(method: str | Recalibrator) -> Recalibrator:
     )
 
 
+def settle_support(
+    recalibrator: Recalibrator, support: Support | str | None, y: FloatArray
+) -> Support | None:
+    """Give the support of all outcomes to a map that has none of its own, and return it."""
+    own = recalibrator.get_params(deep=False).get("support", "auto")
+    found = find_support(support if own == "auto" else own, y)
+    if "support" in recalibrator.get_params(deep=False):
+        recalibrator.set_params(support=found)
+    return found
+
+
 def seed_of(random_state: Any) -> int:
     """Return a seed that all parts of a fit share."""
     if isinstance(random_state, np.random.RandomState):
@@ -170,6 +182,7 @@ def learn_widths(
     splits: Sequence[Split],
     model: Any,
     seed: int,
+    support: Support | None,
 ) -> tuple[Widths, OutOfFold]:
     """Learn the widths; return also the forecasts with widths learned without their rows.
 
@@ -189,7 +202,8 @@ def learn_widths(
         X, y, weight, _ = data.take(forecasts.unique_rows)
         repeated = len(forecasts.first) < len(dist)
         firsts = dist._take(forecasts.first) if repeated else dist
-        learned, held_out = learn_width(scale_estimator, X, y, firsts, weight, splits, seed)
+        atoms = None if support is None else support.atoms(y)
+        learned, held_out = learn_width(scale_estimator, X, y, firsts, weight, splits, seed, atoms)
         widths = widths._replace(learned=learned, held_out=held_out)
         honest = held_out.apply(X, firsts, np.arange(len(firsts)))
         if not repeated:
@@ -254,14 +268,9 @@ def _fit_shrunk(
     given = _given(recalibrator, groups, X)
     if recalibrator.needs_features:
         given["folds"] = splits
-    if shrinkage != 1.0:
-        scores = shrinkage * dist._score(y[:, None])
-        if recalibrator.learns_from_scores:
-            return recalibrator.fit_scores(
-                scores[:, 0], sample_weight=sample_weight, kind=dist.score_kind, **given
-            )
-        y = dist._unscore(scores)[:, 0]
-    return recalibrator.fit(y, dist, sample_weight=sample_weight, **given)
+    if shrinkage == 1.0:
+        return recalibrator.fit(y, dist, sample_weight=sample_weight, **given)
+    return recalibrator._fit_scaled(shrinkage, y, dist, sample_weight=sample_weight, **given)
 
 
 def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
-from trueline.distributions import Distribution, Normal
+from trueline.distributions import Cut, Distribution, Normal, Point
+from trueline.distributions._atoms import Atoms
 from trueline.estimators._splits import Split
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
+from trueline.recalibration._intervals import expected_distances
+from trueline.recalibration._preparation import Preparation
 
-# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 59.
-_TREES = 160
+# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 81.
+_TREES = 220
 _LEAF = 3
 _SHARE = 1 / 3
-# The forest learns log(error + this share of the mean error). Large errors count less in it than
-# in the mean, and those near 0 less than in the logarithm.
-_OFFSET = 0.5
 # Learned widths are kept above this share of the mean absolute error, so that scores stay small.
 _LEAST_SHARE = 0.1
 # With fewer rows the comparison is noise, and the forecast is not changed.
@@ -95,18 +95,12 @@ class _Forest:
     rng: np.random.Generator
 
     def fit(self, X: FloatArray, y: FloatArray, sample_weight: FloatArray | None = None) -> Self:
-        # If there are no errors at all, their logarithm is still finite.
-        tiny = float(np.finfo(np.float64).tiny)
-        self.offset = _OFFSET * float(np.average(y, weights=sample_weight)) + tiny
         trees = BaggedTrees(_TREES, _LEAF, _SHARE, self.rng)
-        target = np.log(y + self.offset)
-        self.trees = trees.fit(tree_features(X), target, sample_weight, out_of_bag=False)
+        self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=False)
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
-        # What is not taken off again is the least width.
-        taken_off = (1.0 - _LEAST_SHARE / _OFFSET) * self.offset
-        return np.exp(self.trees.predict(tree_features(X))) - taken_off
+        return self.trees.predict(tree_features(X))
 
 
 def learn_width(
@@ -117,6 +111,7 @@ def learn_width(
     sample_weight: FloatArray | None,
     splits: Sequence[Split],
     random_state: RandomState,
+    atoms: Atoms | None = None,
 ) -> tuple[LearnedWidth, HeldOutWidth]:
     """Learn how the width of forecasts depends on x.
 
@@ -136,6 +131,9 @@ def learn_width(
     splits : sequence of (train, test)
         The width of a test row is learned from the errors of the training rows of its split. No
         row is in two test sets; a row in none gets the usual width.
+    atoms : Atoms, optional
+        The atoms of the outcomes, if they have some: then the width is that of the forecast
+        before it is cut there.
 
     Returns
     -------
@@ -161,9 +159,9 @@ def learn_width(
     unchanged = LearnedWidth("own", {})
     if scale_estimator is None:
         return unchanged, HeldOutWidth(unchanged)
-    error = np.abs(y - dist._centre())
+    error = _absolute_errors(y, dist, sample_weight, atoms)
     usual = float(np.average(error, weights=sample_weight))
-    errors = _Errors(X, dist, error, usual, sample_weight, splits)
+    errors = _Errors(X, dist, error, usual, sample_weight, splits, atoms)
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
             return unchanged, HeldOutWidth(unchanged)
@@ -179,6 +177,21 @@ def learn_width(
     return _simplest(candidates, y, errors)
 
 
+def _absolute_errors(
+    y: FloatArray, dist: Distribution, w: FloatArray | None, atoms: Atoms | None
+) -> FloatArray:
+    """Return absolute errors; of an outcome that is an atom, those of the values cut to it.
+
+    A rating of 6 is as far from a prediction of 5.5 as a rating of 5. That says nothing about
+    the width of the forecast before it is cut.
+    """
+    centre = dist._centre()
+    if atoms is None:
+        return np.abs(y - centre)
+    bounds = Cut(Point(centre), atoms)._score_bounds(y[:, None])
+    return expected_distances(*(ends[:, 0] for ends in bounds), w)
+
+
 class _Errors(NamedTuple):
     """Absolute errors of forecasts, their mean, and what they are learned from."""
 
@@ -188,6 +201,7 @@ class _Errors(NamedTuple):
     usual: float
     weight: FloatArray | None
     splits: Sequence[Split]
+    atoms: Atoms | None
 
     def enough(self, rows: Rows) -> bool:
         """Whether these rows have enough errors to learn from."""
@@ -252,16 +266,17 @@ def _held_out_crps(
     y: FloatArray, dist: Distribution, errors: _Errors, splits: Sequence[Split]
 ) -> FloatArray:
     """Return the CRPS of each test row, recalibrated by the training rows of its split."""
-    s = dist._score(y[:, None])[:, 0]
+    if errors.atoms is not None:
+        dist = Cut(dist, errors.atoms)
     losses = []
     for train, test in splits:
         with warnings.catch_warnings():
             # The map that is used in the end warns of ties.
             warnings.simplefilter("ignore", CalibrationWarning)
-            R = Isotonic().fit_scores(
-                s[train], sample_weight=errors.weights(train), kind=dist.score_kind
+            R = Isotonic()._fit_prepared(
+                Preparation(), y[train], dist._take(train), errors.weights(train)
             )
-        losses.append(R.transform(dist._take(test))._crps(y[test, None])[:, 0])
+        losses.append(dist._take(test)._recalibrate(R.law_)._crps(y[test, None])[:, 0])
     return np.concatenate(losses)
 
 

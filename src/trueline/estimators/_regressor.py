@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState
-from trueline.distributions import Distribution, Mixture
+from trueline.distributions import Distribution, Support, average
 from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
 from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
 from trueline.estimators._fitting import (
@@ -28,6 +28,7 @@ from trueline.estimators._fitting import (
     route,
     seed_of,
     set_seeds,
+    settle_support,
     splits_to_learn,
     transform,
 )
@@ -87,6 +88,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take. "auto" learns from y whether outcomes have atoms: counts
+        and ratings, or one end of their range that holds many rows. Forecasts then have atoms
+        there, ``predict_dist(X).pmf(y)`` gives their mass, quantiles are values that can occur,
+        and intervals of counts and ratings are the smallest sets of values with at least the
+        coverage. None is for outcomes without atoms. A `method` with a support of its own keeps it.
     n_jobs : int, optional
         Number of folds to fit at a time, as in joblib. Networks of `trueline.models` are trained
         together instead, which is faster.
@@ -106,6 +113,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         The factor of the out-of-fold scores, because those of a model that is refitted on all
         rows, or of an ensemble, are smaller. It is estimated by a few fits on still fewer rows,
         and 1 if the folds do not allow that.
+    support_ : Support or None
+        The support of the outcomes; None if they have no atoms.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray
@@ -115,10 +124,6 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     -----
     Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, because a
     `Pipeline` outside has no ``predict_interval``.
-
-    Forecasts have a density. For a target with few values, such as ratings, they can be rounded to
-    those values afterwards. That lowers the CRPS (by a tenth on wine ratings, see
-    ``results/atoms.md``), but the intervals then contain the outcome more often than they claim.
 
     References
     ----------
@@ -147,6 +152,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         ensemble: bool = False,
         scale_estimator: Any = "auto",
         dist: Callable[[Any, Any], Any] | None = None,
+        support: Support | str | None = "auto",
         n_jobs: int | None = None,
         random_state: RandomState | np.random.RandomState = None,
     ) -> None:
@@ -156,6 +162,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.ensemble = ensemble
         self.scale_estimator = scale_estimator
         self.dist = dist
+        self.support = support
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -190,11 +197,13 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         refuse_forecaster(self.estimator)
         recalibrator = resolve(self.method)
         data = Data(*check_rows(X, y, sample_weight, groups))
+        support = settle_support(recalibrator, self.support, data.y)
         check_groups(recalibrator, self.cv, data.groups)
         check_columns_of_frozen(self.estimator, data.X)
         routed = route(self, data, fit_params)
         for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
             delattr(self, name)
+        self.support_ = support
 
         frozen = isinstance(self.estimator, FrozenEstimator)
         estimator = self.estimator if frozen else clone(self.estimator)
@@ -237,7 +246,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if scale_estimator is not None or recalibrator.needs_features:
             learning = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
         widths, forecasts = learn_widths(
-            scale_estimator, data, forecasts, learning, read_model, seed
+            scale_estimator, data, forecasts, learning, read_model, seed, self.support_
         )
         self._widths = widths._replace(held_out=None)  # it is of no use to new rows
         self.scale_ = self._widths.learned
@@ -285,7 +294,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         (3, True)
         """
         parts = list(self._parts(X, groups))
-        return parts[0] if len(parts) == 1 else Mixture(parts)
+        return average(parts)
 
     def _parts(self, X: Any, groups: ArrayLike | None) -> Iterator[Distribution]:
         check_is_fitted(

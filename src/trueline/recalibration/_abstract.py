@@ -257,6 +257,20 @@ class Recalibrator(ABC):
         """
         raise self._refusal("merge")
 
+    def _fit_scaled(
+        self,
+        factor: float,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **given: Any,
+    ) -> Self:
+        """Learn the map as ``fit`` does, with scores multiplied by a factor."""
+        outcomes = np.asarray(y, dtype=np.float64)
+        moved = dist._unscore(factor * dist._score(outcomes[:, None]))[:, 0]
+        return self.fit(moved, dist, sample_weight, groups, **given)
+
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:
         """Learn from sorted scores: those of all rows, and those of each group."""
         raise self._refusal("learn from scores")

@@ -61,8 +61,19 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
+        return self._fit_scaled(1.0, y, dist, sample_weight, groups)
+
+    def _fit_scaled(
+        self,
+        factor: float,
+        y: ArrayLike,
+        dist: Distribution,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the map from outcomes and forecasts, with scores multiplied by a factor."""
         preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
-        return self._fit_prepared(preparation, y, dist, sample_weight, groups)
+        return self._fit_prepared(preparation, y, dist, sample_weight, groups, factor)
 
     def _fit_prepared(
         self,
@@ -71,9 +82,11 @@ class ScoreBased(Recalibrator):
         dist: Distribution,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        factor: float = 1.0,
     ) -> Self:
-        """Learn the map from forecasts that are prepared in a given way."""
+        """Learn the map from prepared forecasts, with scores multiplied by a factor."""
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
+        rows = rows if factor == 1.0 else rows.scaled(factor)
         return self._fit_rows(rows, groups)._prepared_by(preparation)
 
     def fit_scores(

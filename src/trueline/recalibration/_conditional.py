@@ -189,6 +189,14 @@ class Conditional(Recalibrator):
             self.outer_ = self._outer(parts, outcomes, scored.w)
         return self
 
+    def _fit_scaled(
+        self, factor: float, y: ArrayLike, dist: Distribution, *args: Any, **given: Any
+    ) -> Self:
+        # An outcome that is an atom would be moved off it.
+        if find_support(self.support, vector(y, "y")) is not None:
+            return self.fit(y, dist, *args, **given)
+        return super()._fit_scaled(factor, y, dist, *args, **given)
+
     def _choose_way(
         self,
         scored: _Scored,

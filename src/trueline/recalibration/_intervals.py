@@ -180,6 +180,13 @@ def _within(
     return np.clip(mean + std * z, lower[:, None], upper[:, None])
 
 
+def expected_distances(lower: FloatArray, upper: FloatArray, w: FloatArray | None) -> FloatArray:
+    """Return the mean distance from 0 of the score in each interval, by the normal law of all."""
+    mean, std = Intervals.of_rows("", lower, upper, w)._normal()
+    levels = (np.arange(_MOST_POINTS) + 0.5)[None, :] / _MOST_POINTS
+    return np.abs(_within(lower, upper, mean, std, levels)).mean(axis=1)
+
+
 def draw_within(lower: FloatArray, upper: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw a standard normal number between `lower` and `upper` in every row."""
     return _within(lower, upper, 0.0, 1.0, rng.random((len(lower), 1)))[:, 0]

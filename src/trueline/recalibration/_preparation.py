@@ -113,7 +113,6 @@ def with_learned_cuts(
         return preparation
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
     wanted = share @ (y[:, None] <= atoms.values_below_cuts()[None, :])
-    slack = np.sqrt(np.maximum(wanted * (1.0 - wanted), 0.0) * (share @ share))
     some = np.flatnonzero((wanted > 0.0) & (wanted < 1.0))
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
@@ -126,8 +125,7 @@ def with_learned_cuts(
 
     def matched(start: Atoms, recalibrated: Distribution) -> Atoms:
         cuts = start.cuts.copy()
-        bounds = wanted[some] - slack[some], wanted[some] + slack[some]
-        cuts[some] = _solve(recalibrated, cuts[some], share, bounds, limits)
+        cuts[some] = _solve(recalibrated, share, wanted[some], limits)
         return start.with_cuts(cuts)
 
     raw = matched(atoms, wide)
@@ -164,28 +162,19 @@ class _Rows:
         return self.recalibrated(atoms)._crps(self.y[:, None])[:, 0]
 
 
-Ends = tuple[FloatArray, FloatArray]
-
-
 def _solve(
-    dist: Distribution, start: FloatArray, share: FloatArray, wanted: Ends, limits: Ends
+    dist: Distribution,
+    share: FloatArray,
+    wanted: FloatArray,
+    limits: tuple[FloatArray, ...],
 ) -> FloatArray:
-    """Return the cuts at which the mean CDF comes into the wanted range, within their limits."""
-
-    def mean_cdf(x: FloatArray) -> FloatArray:
-        return share @ np.broadcast_to(dist._cdf(x[None, :]), (len(dist), len(x)))
-
-    now = mean_cdf(start)
-    target = np.clip(now, *wanted)
-    low, high = np.where(now < target, start, limits[0]), np.where(now > target, start, limits[1])
+    """Return the cuts at which the mean CDF has the wanted values, within their limits."""
+    low, high = limits
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        below = mean_cdf(middle) < target
+        below = share @ np.broadcast_to(dist._cdf(middle[None, :]), (len(dist), len(low))) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     # Rounded, so that the order of rows cannot change a cut.
     unit = (limits[1] - limits[0]) * 10.0**-_DIGITS
-    cuts = (
-        limits[0]
-        + np.round((0.5 * (low + high) - limits[0]) / np.where(unit > 0, unit, 1.0)) * unit
-    )
-    return np.where(now == target, start, cuts)
+    steps = np.round((0.5 * (low + high) - limits[0]) / np.where(unit > 0, unit, 1.0))
+    return limits[0] + steps * unit
