@@ -21,7 +21,7 @@ from trueline.distributions import Distribution, Normal
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
 from trueline.estimators._splits import Split, learning_splits
-from trueline.interop._sklearn import spread_excludes_noise
+from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
 from trueline.recalibration import BY_NAME, Recalibrator
 
 # Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large
@@ -137,6 +137,20 @@ def route(model: Any, data: Data, fit_params: dict[str, Any]) -> Bunch:
             )
     to_splitter = {"groups": data.groups} if splits_by_group(model.cv) else {}
     return Bunch(estimator=Bunch(fit=to_estimator), splitter=Bunch(split=to_splitter))
+
+
+def averages_folds(
+    ensemble: bool | str, estimator: Any, splits: Sequence[Split] | None, n: int
+) -> bool:
+    """Whether the models of the folds are averaged rather than one refitted.
+
+    "auto" averages models whose fits differ much, unless a fold trains on less than half of the n
+    rows, as the first ones of `TimeSeriesSplit` do.
+    """
+    if not isinstance(ensemble, str):
+        return bool(ensemble)
+    trained = [len(train) for train, _ in splits or []]
+    return bool(trained) and 2 * min(trained) >= n and varies_between_fits(estimator)
 
 
 def fit_models(
