@@ -96,9 +96,12 @@ def settle_support(
     recalibrator: Recalibrator, support: Support | str | None, y: FloatArray
 ) -> Support | None:
     """Give the support of all outcomes to a map that has none of its own, and return it."""
-    own = recalibrator.get_params(deep=False).get("support", "auto")
-    found = find_support(support if own == "auto" else own, y)
-    if "support" in recalibrator.get_params(deep=False):
+    params = recalibrator.get_params(deep=False)
+    if "support" not in params:
+        return None
+    own = params["support"]
+    found = find_support(support if isinstance(own, str) and own == "auto" else own, y)
+    if found is not None or support is None:
         recalibrator.set_params(support=found)
     return found
 

@@ -67,7 +67,7 @@ def check_support(support: object) -> None:
 
 def find_support(support: Support | str | None, y: FloatArray) -> Support | None:
     """Return the support that the parameter asks for, given outcomes; they are checked."""
-    if support == "auto":
+    if isinstance(support, str) and support == "auto":
         return learn_support(y)
     stated = Support(low=0, step=1) if isinstance(support, str) else support
     if stated is not None:
