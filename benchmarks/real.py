@@ -80,7 +80,7 @@ BEFORE = {
     "networks: coverage": "66%, 68% [86.6%]",
     "networks: error / floor": "18 [2.86]",
     "networks: CRPS / bare network": "[0.947]",
-    "networks: the same on the worst set": "1.46 [0.999]",
+    "networks: the same on the worst set": "1.46 [0.998]",
     "judging: perfect map, rejected at 5%": "98% [98.4%]",
     "judging: 20% too narrow, rejected at 5%": "[99.6%]",
     "weights: exp(2 x)": "84.8% [84.7%]",
