@@ -252,7 +252,9 @@ def fit_map_per_fold(
 ) -> list[Recalibrator]:
     """Fit a map for each fold, on its test rows; all prepare forecasts in the same way."""
     w = forecasts.weights(data.sample_weight)
-    preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
+    preparation = None
+    if recalibrator.learns_from_scores:
+        preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
     return [
         _fit_shrunk(
             clone(recalibrator),

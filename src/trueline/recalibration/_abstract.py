@@ -18,6 +18,7 @@ from trueline._validation import NotFittedError
 from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
+from trueline.recalibration._preparation import Preparation
 from trueline.recalibration._scores import KINDS, Key, Scores
 
 FORMAT = "trueline-recalibrator"
@@ -60,6 +61,7 @@ class Recalibrator(ABC):
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False
     _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
+    _preparation: Preparation = Preparation()
 
     @property
     def needs_features(self) -> bool:
@@ -273,8 +275,19 @@ class Recalibrator(ABC):
         moved = dist._unscore(factor * dist._score(outcomes[:, None]))[:, 0]
         return self.fit(moved, dist, sample_weight, groups, **given)
 
-    def _prepare(self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None) -> Any:
-        """Return how forecasts are prepared, for ``_fit_scaled``; None if it takes nothing."""
+    def _prepare(
+        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
+    ) -> Preparation:
+        """Learn how forecasts are prepared before they are scored."""
+        return Preparation()
+
+    def _prepared_by(self, preparation: Preparation) -> Self:
+        """Set how forecasts are prepared before they are scored."""
+        self._preparation = preparation
+        return self
+
+    def _stated_support(self) -> Support | None:
+        """Return the support that a parameter states; None if there is none."""
         return None
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:

@@ -20,7 +20,13 @@ from trueline.recalibration._document import (
     scores_to_json,
 )
 from trueline.recalibration._empirical_law import empirical_law
-from trueline.recalibration._preparation import Preparation, check_support, prepare
+from trueline.recalibration._preparation import (
+    Preparation,
+    check_same_preparation,
+    check_support,
+    prepare,
+    stated_support,
+)
 from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Key, Scores, combine
 
@@ -36,7 +42,6 @@ class ScoreBased(Recalibrator):
     is_exportable = True
 
     support: Support | str | None
-    _preparation: Preparation = Preparation()
     _scores: Scores | None = None
     _parts: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]
@@ -81,6 +86,9 @@ class ScoreBased(Recalibrator):
         self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
     ) -> Preparation:
         return prepare(self.support, y, dist, sample_weight, self._least_law)
+
+    def _stated_support(self) -> Support | None:
+        return stated_support(self.support)
 
     def _fit_prepared(
         self,
@@ -130,25 +138,24 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        accumulator, preparation = self._accumulator, self._preparation
+        accumulator, preparation, stated = self._accumulator, self._preparation, None
         if self._is_fitted():
             self.check_kind(dist)
+            stated = self._stated_support()
             if accumulator is None:
-                accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
+                accumulator = ScoreAccumulator.of(self.scores_, self._group_scores, preparation)
         else:
             preparation = self._prepare(y, dist, sample_weight)
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
+        outcomes = None if stated is None else rows.weighted().outcomes
+        if stated is not None and outcomes is not None:
+            stated.check(outcomes)
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:
-            accumulator = ScoreAccumulator(rows.kind)
+            accumulator = ScoreAccumulator(rows.kind, preparation=preparation)
         accumulator.add(rows, codes, names)
         self._accumulator, self._scores = accumulator, None
         return self._prepared_by(preparation)
-
-    def _prepared_by(self, preparation: Preparation) -> Self:
-        """Set how forecasts are prepared before they are scored."""
-        self._preparation = preparation
-        return self
 
     @property
     def least_width_(self) -> float:
@@ -197,11 +204,7 @@ class ScoreBased(Recalibrator):
                 f"the maps were fitted on different scores ({kinds[0]} and {kinds[1]}); expected "
                 f"forecasts of the same kind in both."
             )
-        if self._preparation != other._preparation:
-            raise ValueError(
-                f"the maps were fitted with {self._preparation} and with {other._preparation}; "
-                f"expected the same. Fit one of them on all rows, or with partial_fit."
-            )
+        check_same_preparation(self._preparation, other._preparation)
         mine, theirs = self._group_scores, other._group_scores
         joined = mine | theirs
         for key in mine.keys() & theirs.keys():

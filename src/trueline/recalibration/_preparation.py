@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
@@ -39,6 +39,13 @@ class Preparation:
         wide = dist._widened(self.least_width)
         return wide if self.atoms is None else Cut(wide._uncut(), self.atoms)
 
+    def excludes(self, y: FloatArray) -> NDArray[np.bool_]:
+        """Whether the prepared forecasts give each outcome neither mass nor density, (n,)."""
+        if self.atoms is None:
+            return np.zeros(len(y), dtype=bool)
+        on_atom = self.atoms.upper(y) > self.atoms.lower(y)
+        return ~(on_atom | (self.atoms.log_slope(y) > -np.inf))
+
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON types."""
         atoms = None if self.atoms is None else self.atoms.to_json()
@@ -48,10 +55,21 @@ class Preparation:
         """Describe the preparation in a message."""
         parts = [f"a least width of {self.least_width:g}"] if self.least_width else []
         if self.atoms is not None:
-            values = self.atoms.values
-            some = ", ".join(f"{v:g}" for v in values[:3]) + (", ..." if len(values) > 3 else "")
-            parts.append(f"atoms at {some}")
+            values, cuts = (
+                ", ".join(f"{v:g}" for v in a[:3]) + (", ..." if len(a) > 3 else "")
+                for a in (self.atoms.values, self.atoms.cuts)
+            )
+            parts.append(f"atoms at {values} (cuts at {cuts})")
         return " and ".join(parts) or "no least width and no atoms"
+
+
+def check_same_preparation(one: Preparation, other: Preparation) -> None:
+    """Raise if the scores of two sets of rows cannot be merged."""
+    if one != other:
+        raise ValueError(
+            f"the maps were fitted with {one} and with {other}; expected the same. Fit one of "
+            f"them on all rows, or with partial_fit."
+        )
 
 
 def check_support(support: object) -> None:
@@ -65,11 +83,25 @@ def check_support(support: object) -> None:
         )
 
 
+def stated_support(support: Support | str | None) -> Support | None:
+    """Return the support that the parameter states; None if it is to be learned or there is none.
+
+    Examples
+    --------
+    >>> from trueline.recalibration._preparation import stated_support
+    >>> stated_support("counts"), stated_support("auto")
+    (Support(low=0.0, step=1.0), None)
+    """
+    if isinstance(support, str):
+        return Support(low=0, step=1) if support == "counts" else None
+    return support
+
+
 def find_support(support: Support | str | None, y: FloatArray) -> Support | None:
     """Return the support that the parameter asks for, given outcomes; they are checked."""
     if isinstance(support, str) and support == "auto":
         return learn_support(y)
-    stated = Support(low=0, step=1) if isinstance(support, str) else support
+    stated = stated_support(support)
     if stated is not None:
         stated.check(y)
     return stated
@@ -112,12 +144,15 @@ def with_learned_cuts(
     if atoms is None:
         return preparation
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
-    wanted = share @ (y[:, None] <= atoms.values_below_cuts()[None, :])
-    some = np.flatnonzero((wanted > 0.0) & (wanted < 1.0))
+    # The share of rows up to each value, from sums in the order of y, which take O(n) memory.
+    order = np.argsort(y, kind="stable")
+    places = np.searchsorted(y[order], atoms.values_below_cuts(), side="right")
+    wanted = np.concatenate([[0.0], np.cumsum(share[order])])[places]
+    some = np.flatnonzero((places > 0) & (places < len(y)))
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
     if len(y) > most:
-        few = np.argsort(y, kind="stable")[:: -(-len(y) // most)]
+        few = order[:: -(-len(y) // most)]
         y, dist, w = y[few], dist._take(few), None if w is None else w[few]
         share = share[few] / share[few].sum()
     wide = dist._widened(preparation.least_width)._uncut()

@@ -100,6 +100,11 @@ class Scores(ABC):
         """Number of rows that the scores count as: the smaller of `total` and Kish's number."""
         return self.total / self.unit
 
+    @property
+    def size(self) -> int:
+        """Number of values, or one below it that is known without computing them."""
+        return len(self.values)
+
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
         """Return the cumulative weight just below and at each value; it is linear in between.
@@ -127,6 +132,14 @@ class Scores(ABC):
     def rows(self) -> tuple[FloatArray, FloatArray, FloatArray | None] | None:
         """Return the ends of the intervals of scores, and weights; None if rows are not kept."""
         return None
+
+    def normal_law(self) -> tuple[float, float] | None:
+        """Return mean and standard deviation of the law by which intervals are spread, if any."""
+        return None
+
+    def spread_by(self, normal: tuple[float, float] | None) -> Scores:
+        """Return the scores as points; intervals are spread by this law, by default their own."""
+        return self
 
     def join(self, other: Scores) -> Scores | None:
         """Return the scores of both as intervals, if this part has some and both keep rows."""
