@@ -392,5 +392,5 @@ class Transformer:
             how_many = f"{len(unknown):,} of {len(self._met):,}" if count else "some"
             warn(
                 f"{how_many} groups were not there when the map was fitted and get the pooled map: "
-                f"{listed(map(repr, unknown), most=3)}."
+                f"{listed(map(repr, unknown), most=3)}. {self._fitted._note_on_unknown_groups()}"
             )

@@ -125,6 +125,10 @@ class Recalibrator(ABC):
         """Return the same fitted map with the new name of each group."""
         raise self._refusal("have groups")
 
+    def _note_on_unknown_groups(self) -> str:
+        """Return what a warning says about forecasts of groups that were not there at ``fit``."""
+        raise self._refusal("have groups")
+
     def check_kind(self, dist: Distribution) -> None:
         """Raise unless the forecasts have scores of the kind that the map was fitted on."""
         if not isinstance(dist, Distribution):
