@@ -125,8 +125,8 @@ class Support:
             some = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
             raise ValueError(
                 f"y holds {y[rows[0]]:g} in row {rows[0]}, which the support {self!r} excludes "
-                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or state "
-                f"another support; support=None allows every number."
+                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or "
+                f"state another support; support=None allows every number."
             )
 
     @property
@@ -170,9 +170,9 @@ def _number(value: Any, name: str) -> float | None:
 def learn_support(y: FloatArray) -> Support | None:
     """Return the support of outcomes that have atoms; None if they have none.
 
-    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows or more for each on average
-    (counts and ratings), or if one end of their range holds at least 1% of the rows, and far more
-    than other values do.
+    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows
+    or more for each on average (counts and ratings), or if one end of their range holds at least
+    1% of the rows, and far more than other values do.
 
     Examples
     --------
