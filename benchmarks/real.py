@@ -73,6 +73,7 @@ BEFORE = {
     "rain: the same with ensemble as X, CRPS": "0.800 [0.721]",
     "rain: lead 1, ensemble, Isotonic, CRPS": "0.743 [0.743]",
     "rain: lead 4, ensemble, Isotonic, CRPS": "[0.898]",
+    "rain: lead 1, ensemble, Conditional, CRPS": "[0.680]",
     "wine: CRPS / climatology": "0.765 [0.774]",
     "wine: coverage": "[89.8%]",
     "wine: smallest sets of 90%": "[36.2%]",
@@ -246,13 +247,14 @@ def of_collapsed() -> Iterator[Row]:
 
 def of_rain() -> Iterator[Row]:
     point, features = precipitation.point_conditional, precipitation.point_with_features
-    ensemble = precipitation.ensemble_isotonic
+    ensemble, both = precipitation.ensemble_isotonic, precipitation.ensemble_with_features
     for what, name, recipe, lead, high, form, runs in (
         ("lead 1, point, Conditional, CRPS", "crps", point, 1, 0.75, ".3f", (2, 5)),
         ("the same, lower ends below 0", "below", point, 1, 0.0, ".1%", (2, 5)),
         ("the same with ensemble as X, CRPS", "crps", features, 1, 0.69, ".3f", (2, 5)),
         ("lead 1, ensemble, Isotonic, CRPS", "crps", ensemble, 1, 0.69, ".3f", (1, 1)),
         ("lead 4, ensemble, Isotonic, CRPS", "crps", ensemble, 4, 0.89, ".3f", (1, 1)),
+        ("lead 1, ensemble, Conditional, CRPS", "crps", both, 1, 0.69, ".3f", (2, 5)),
     ):
         measure = named(name, cases.rain, recipe, lead)
         yield Row("rain", what, -np.inf, high, form, measure, runs, data=True)
@@ -320,8 +322,12 @@ HEADS = ("case", "what", "before", "now", "wanted", "")
 def measured(chosen: Sequence[Row], full: bool) -> Iterator[tuple[str, ...]]:
     """Yield the cells of each line as soon as they are measured."""
     for row in chosen:
-        mean = row.run(row.runs[full])
-        yield row.case, row.what, row.before, row.now(mean), row.wanted, row.judge(mean)
+        try:
+            mean = row.run(row.runs[full])
+            now, verdict = row.now(mean), row.judge(mean)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            now, verdict = type(error).__name__, "NOT"  # the other lines are of use without it
+        yield row.case, row.what, row.before, now, row.wanted, verdict
 
 
 def page(lines: Sequence[Sequence[str]], command: Sequence[str], seconds: float) -> str:
@@ -361,7 +367,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         left_out = dict.fromkeys(row.case for row in chosen if row.data)
         print(f"Left out, because TRUELINE_DATA is not set: {', '.join(left_out)}.")
         chosen = [row for row in chosen if not row.data]
-    widths = (14, 40, 18, 20, 18, 0)
+    widths = (14, 42, 18, 20, 18, 0)
     print("".join(head.ljust(width) for head, width in zip(HEADS, widths, strict=True)).rstrip())
     started, lines = time.perf_counter(), []
     for line in measured(chosen, options.full):

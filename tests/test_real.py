@@ -4,6 +4,7 @@ Every test measures lines of ``benchmarks/real.py`` with few runs. A mean over r
 the wanted range by three of its standard errors, with fixed seeds.
 """
 
+import dataclasses
 import importlib.util
 import os
 import sys
@@ -97,6 +98,7 @@ def test_a_collapsed_forecast_does_not_shift_the_others(real):
         "the same with ensemble as X, CRPS",
         "lead 1, ensemble, Isotonic, CRPS",
         "lead 4, ensemble, Isotonic, CRPS",
+        "lead 1, ensemble, Conditional, CRPS",
     ],
 )
 def test_rain(real, what):
@@ -111,9 +113,10 @@ def test_forecasts_of_rain_have_a_mass_at_zero_and_none_below(real, recipe):
     dist = getattr(real.precipitation, recipe)(train, test, 0)
     np.testing.assert_array_equal(dist.cdf(-1e-9), 0.0)
     assert dist.ppf(0.001).min() == 0.0
-    # The mean mass at 0 is the share of dry days, up to chance in the days of the test and the fit.
-    error = np.sqrt(0.25 / len(test.y) + 0.25 / len(train.y))
-    assert abs(dist.pmf(0.0).mean() - (test.y == 0.0).mean()) < 3.0 * error
+    # The mass at 0 is a forecast of dry days that beats their share, by three standard errors.
+    dry = test.y == 0.0
+    gain = ((train.y == 0.0).mean() - dry) ** 2 - (dist.pmf(0.0) - dry) ** 2
+    assert gain.mean() > 3.0 * gain.std() / np.sqrt(gain.size)
 
 
 @DATA
@@ -192,6 +195,19 @@ def test_the_table_is_printed_and_written(real, lines, monkeypatch, tmp_path, ca
     assert "`python benchmarks/real.py inside outside`" in text
     assert "| outside | a number |  | 2.30 ± 0.10 | at most 2.00 | NOT |" in text
     assert "near" not in text
+
+
+def test_an_error_is_one_line_that_is_not_as_wanted(real, lines, monkeypatch, capsys):
+    def fail(runs):
+        raise ValueError("of a map")
+
+    broken = dataclasses.replace(lines[0], measure=fail)
+    monkeypatch.setattr(real, "rows", lambda: iter([broken, lines[1]]))
+    real.main([])
+    _, first, second, last = capsys.readouterr().out.splitlines()
+    assert first.split()[-5:] == ["ValueError", "1.00", "to", "2.00", "NOT"]
+    assert second.endswith("within 2 s.e.")
+    assert last.endswith("of which 1 is not as wanted.")
 
 
 def test_cases_without_their_data_are_left_out(real, lines, monkeypatch, capsys):

@@ -2,9 +2,11 @@
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
@@ -56,6 +58,29 @@ def test_evaluate_as_json(trueline, past):
     assert list(document["groups"]) == ["north", "south"]
     assert document["verdict"] == {"coverage": "too narrow", "calibration": "recalibrate"}
     assert document["notes"] == []
+
+
+def test_evaluate_draws_of_counts(trueline, folder):
+    values = np.random.default_rng(0).poisson(1.0, size=(300, 11)).astype(float)
+    names = ["y", *(f"sample_{i}" for i in range(10))]
+    csv.write_csv(pa.table(dict(zip(names, values.T, strict=True))), "draws.csv")
+    expected = tl.evaluate(values[:, 0], tl.Samples(values[:, 1:]))
+    document = json.loads(trueline("evaluate", "draws.csv", "--json").out)
+    assert document["calibration_error"] == pytest.approx(expected.calibration_error, rel=1e-12)
+    assert document["atoms"] == [asdict(atom) for atom in expected.atoms]
+    run = trueline("evaluate", "draws.csv")
+    assert run.out.endswith(f"{expected!r}\n")
+    assert "outcome  observed  forecast" in run.out
+
+
+def test_evaluate_few_draws(trueline, folder):
+    values = np.random.default_rng(0).normal(size=(300, 11))
+    names = ["y", *(f"sample_{i}" for i in range(10))]
+    csv.write_csv(pa.table(dict(zip(names, values.T, strict=True))), "draws.csv")
+    document = json.loads(trueline("evaluate", "draws.csv", "--json").out)
+    assert document["coverage_expected"] == pytest.approx(9 / 11)
+    assert document["verdict"]["coverage"] == "holds"
+    assert "must under-cover" in document["verdict"]["reason"]
 
 
 def test_infinite_numbers_are_null_in_json(trueline, past):

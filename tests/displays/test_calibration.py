@@ -45,8 +45,11 @@ def test_several_forecasts_with_errors_and_floors_in_the_legend(rows):
     assert labels(display.ax_) == [
         f"before: {before:.2g} ({floors[0]:.2g})",
         f"after: {after:.2g} ({floors[1]:.2g})",
-        "chance (95%)",
+        "chance for after (95%)",
     ]
+    upper = tl.calibration_curve(y, G, n_fit=250).upper
+    assert display.band_.get_paths()[0].vertices[:, 1].max() == upper.max()
+    assert upper[5] in display.band_.get_paths()[0].vertices[:, 1]
     assert display.legend_.get_title().get_text() == "calibration error (floor)"
     assert list(display.lines_) == ["before", "after"]
     assert display.line_ is display.lines_["after"]

@@ -8,8 +8,11 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import TimeSeriesSplit
 
 import trueline as tl
-from trueline.estimators._learned_width import _Forest, _mean_and_error
-from trueline.estimators._learned_width import learn_width as learn_over_splits
+from trueline.estimators._learned_width import (
+    _Forest,
+    _mean_and_error,
+    learn_width as learn_over_splits,
+)
 from trueline.estimators._splits import learning_splits
 
 

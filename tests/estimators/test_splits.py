@@ -1,6 +1,7 @@
 """Folds are honoured by everything that learns, and copies of a row stay in one fold."""
 
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -111,8 +112,8 @@ def test_many_copies_are_worth_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         make_splits(5, X[few], y[few], {}, 0)
-    many = np.concatenate([np.arange(120), np.arange(20)])
-    with pytest.warns(tl.CalibrationWarning, match=r"20 of 140 rows repeat.*GroupKFold"):
+    many = np.concatenate([np.arange(120), np.arange(40)])
+    with pytest.warns(tl.CalibrationWarning, match=r"40 of 160 rows repeat.*GroupKFold"):
         make_splits(5, X[many], y[many], {}, 0)
 
 
@@ -172,7 +173,7 @@ def test_calibration_rows_that_nobody_splits_are_split_by_rows():
 class Recorder:
     """A learner of quantiles that notes the values of the first feature that it saw."""
 
-    seen: list = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, s):
         Recorder.seen.append(set(X[:, 0]))
@@ -201,9 +202,9 @@ def test_conditional_learns_over_the_folds_of_the_user(frozen):
 @pytest.mark.parametrize("method", ["isotonic", "conditional"])
 def test_intervals_hold_for_new_groups(method):
     # Group effects and features of groups: a forest that sees other rows of a group knows its
-    # effect. Random rows gave 75 and 73%. Over eight sets the standard error is about a point.
+    # effect. Random rows gave 75 and 73%. Over five sets the standard error is about a point.
     covered = []
-    for seed in range(8):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         group = np.repeat(np.arange(160), 10)
         X = np.column_stack([rng.normal(size=(1600, 2)), rng.normal(size=(160, 2))[group]])
@@ -223,13 +224,13 @@ def test_intervals_hold_for_new_groups(method):
 @pytest.mark.filterwarnings("ignore::trueline.CalibrationWarning")
 def test_intervals_hold_if_rows_are_copied():
     # 100 rows, each four times: random folds gave 68%. A map of 100 rows has a standard deviation
-    # of 3 points, so that a mean over 20 sets has 0.7 points.
+    # of 3 points, so that a mean over ten sets has one point.
     covered = []
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1100, 20))
         y = X[:, 0] + rng.normal(size=1100)
         old = np.repeat(np.arange(100), 4)
         model = CalibratedRegressor(Ridge(), random_state=seed).fit(X[old], y[old])
         covered.append(tl.coverage(y[100:], model.predict_dist(X[100:]), 0.9))
-    assert np.mean(covered) == pytest.approx(0.9, abs=0.025)
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.03)

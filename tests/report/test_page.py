@@ -116,7 +116,7 @@ def test_the_curve_is_that_of_calibration_curve(report_page, case):
     for j, row in enumerate(rows[1:], start=1):
         assert row[0] == f"{10 * j}%"
         assert row[1:3] == [percent(c.observed[j], case.y.size) for c in curves]
-        low, high = curves[0].lower[j], curves[0].upper[j]
+        low, high = curves[-1].lower[j], curves[-1].upper[j]
         assert row[3] == f"{percent(low, case.y.size)} to {percent(high, case.y.size)}"
     assert len(rows) == 10
 

@@ -37,6 +37,7 @@ def facts(
         n_fit=n_fit,
         coverage=coverage,
         coverage_target=target,
+        coverage_expected=target,
         interval_width=width,
         calibration_error=error,
         calibration_floor=floor,

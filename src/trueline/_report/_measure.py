@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,9 +33,14 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Results per row of a forecast; ``inside`` is 1.0 for outcomes in their interval, else 0.0."""
+    """Results per row of a forecast.
+
+    ``inside`` is 1.0 for outcomes in their interval, else 0.0; ``expected`` is the probability of
+    that by the forecast itself.
+    """
 
     inside: FloatArray
+    expected: FloatArray
     width: FloatArray
     median: FloatArray
     crps: FloatArray
@@ -71,10 +76,13 @@ def measure(
     accumulator.add(y, dist, w, generator(inputs.random_state), codes, names)
     # Rows of weight 0 are left out before, so there is a result.
     found = cast(FileEvaluation, accumulator.finish(None if n_fit is None else lambda _: n_fit))
-    curve = calibration_curve(y, dist, sample_weight=w, confidence=CONFIDENCE)
-    histogram = pit_histogram(
-        y, dist, sample_weight=w, confidence=CONFIDENCE, random_state=inputs.random_state
-    )
+    options: dict[str, Any] = {
+        "sample_weight": w,
+        "confidence": CONFIDENCE,
+        "n_fit": n_fit,
+        "random_state": inputs.random_state,
+    }
+    curve, histogram = calibration_curve(y, dist, **options), pit_histogram(y, dist, **options)
     widths = interval_widths(dist, coverage, sample_weight=w)
     laws = dist._learned_laws()
     recalibrated = n_fit is not None or bool(laws)
@@ -85,16 +93,17 @@ def measure(
 
 
 def _rows(y: FloatArray, dist: Distribution, coverage: float) -> Rows:
-    inside, width, median, score = np.empty((4, y.size))
+    inside, expected, width, median, score = np.empty((5, y.size))
     for start in range(0, y.size, _BLOCK):
         block = slice(start, min(start + _BLOCK, y.size))
         outcomes, part = y[block], dist._take(np.arange(block.start, block.stop))
         lower, upper = part._interval(np.array(coverage))
         inside[block] = interval_misses(outcomes, lower, upper) == 0.0
+        expected[block] = part._interval_mass(coverage, lower, upper)
         width[block] = upper - lower
         median[block] = part.median()
         score[block] = crps(outcomes, part, reduce=False)
-    return Rows(inside, width, median, score)
+    return Rows(inside, expected, width, median, score)
 
 
 def score_difference(first: Measured, last: Measured, w: FloatArray | None) -> Difference:

@@ -161,15 +161,18 @@ def _shares(cut: _Cut, forecast: Measured, w: FloatArray | None, level: float) -
     coverage = _means(cut.pieces, forecast.rows.inside, w)[cut.codes]
     width = _means(cut.pieces, forecast.rows.width, w)[cut.codes]
     n = _effective_sizes(cut.pieces, w)[cut.codes]
-    ends = chance_range(n, target, n_fit, level)
+    expected = np.clip(_means(cut.pieces, forecast.rows.expected, w)[cut.codes], 0.0, 1.0)
+    ends = chance_range(n, target, n_fit, level, expected=expected)
     share = np.clip(coverage, 0.0, 1.0)  # sums of weights round
-    divergence = rel_entr(share, target) + rel_entr(1.0 - share, 1.0 - target)
+    # Between what is promised and what atoms force there is nothing to explain.
+    aim = np.clip(share, np.minimum(target, expected), expected)
+    divergence = rel_entr(share, aim) + rel_entr(1.0 - share, 1.0 - aim)
     evidence = divergence / (1.0 / n + (0.0 if n_fit is None else 1.0 / n_fit))
     found = []
-    for c, low, high, size, log_ratio in zip(
-        *(column.tolist() for column in (coverage, *ends, width, evidence)), strict=True
+    for c, low, high, size, own, log_ratio in zip(
+        *(column.tolist() for column in (coverage, *ends, width, expected, evidence)), strict=True
     ):
-        verdict = decide_coverage(c, target, low, high, width=size)
+        verdict = decide_coverage(c, target, low, high, width=size, expected=own)
         found.append(Share(verdict, size, 0.0 if verdict.negligible else log_ratio))
     return found
 

@@ -219,9 +219,9 @@ def _line_key(slot: str, name: str) -> Markup:
     return tag("span", sample, name, class_=f"key series {slot}")
 
 
-def chance_key() -> Markup:
+def chance_key(name: str = "chance") -> Markup:
     """Return the key of a band."""
-    return tag("span", _sample(34, rectangle(1, 3, 33, 13, "band")), "chance", class_="key")
+    return tag("span", _sample(34, rectangle(1, 3, 33, 13, "band")), name, class_="key")
 
 
 def dot_key(name: str, class_: str, radius: float) -> Markup:

@@ -26,7 +26,7 @@ _MEASURES = [
     (
         "p_value",
         "p-value",
-        "Kolmogorov-Smirnov test without the rows of a fit. Tiny is bad, unless rows are many.",
+        "Kolmogorov-Smirnov test, with the rows of a fit. Tiny is bad, unless rows are many.",
     ),
     ("ence", "ENCE", "Mismatch of predicted spread and size of errors. Low is good."),
     ("sharpness", "sharpness", "Mean predicted variance. Low is good if the intervals hold."),
@@ -63,8 +63,11 @@ def _value(f: Measured, field: str) -> list[str]:
     """Return a value, with what chance explains if that is known."""
     value = getattr(f.evaluation, field)
     if field == "coverage":
-        limits = _limits(f.facts.verdict.coverage, f.facts.rows)
-        return [percent(value, f.facts.rows), tag("small", f"by chance {limits}")]
+        verdict = f.facts.verdict.coverage
+        notes = [tag("small", f"by chance {_limits(verdict, f.facts.rows)}")]
+        if verdict.reason:
+            notes.append(tag("small", f"expected {percent(verdict.expected, f.facts.rows)}"))
+        return [percent(value, f.facts.rows), *notes]
     if field == "calibration_error":
         return [number(value), tag("small", f"floor {number(f.evaluation.calibration_floor, 3)}")]
     return [probability(value) if field == "p_value" else number(value)]

@@ -48,8 +48,8 @@ class Facts:
 
     @property
     def gap(self) -> float:
-        """Distance of the coverage from its target."""
-        return abs(self.evaluation.coverage - self.target)
+        """Distance of the coverage from what the forecast expects."""
+        return self.verdict.coverage.gap
 
     @property
     def off(self) -> bool:
@@ -112,7 +112,7 @@ def headline(*facts: Facts) -> str:
 
 def explanations(facts: tuple[Facts, ...], crps: Difference | None) -> list[str]:
     """Return the sentences below the headline; `crps` is the difference of two forecasts."""
-    found = [_chance(facts), _all_levels(facts)]
+    found = [*_reasons(facts), _chance(facts), _all_levels(facts)]
     if crps is not None:
         found += [_score(facts, crps), _density(facts, crps)]
     alone = len(facts) == 1
@@ -166,6 +166,16 @@ def _wider(facts: tuple[Facts, ...]) -> str:
     if ratio > 0.98:
         return "as wide as before" if is_recalibration(facts) else "as wide"
     return f"{percent(1 - ratio, 0)} narrower"
+
+
+def _reasons(facts: tuple[Facts, ...]) -> list[str]:
+    """Return why a coverage other than the promised one is expected, where it is."""
+    found = []
+    for f in facts:
+        reason = f.verdict.coverage.reason
+        if reason:
+            found.append(reason if len(facts) == 1 else f"“{f.name}”: {reason}")
+    return found
 
 
 def _chance(facts: tuple[Facts, ...]) -> str:

@@ -71,9 +71,7 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
     in_all, rest = len(groups), ""
     if in_all > _MOST_GROUPS:
         # Distances are in units of their standard error; otherwise groups of one row come first.
-        worst = sorted(
-            groups, key=lambda g: -abs(groups[g].coverage - target) * math.sqrt(groups[g].n)
-        )
+        worst = sorted(groups, key=lambda name: -_deviation(groups[name]))
         groups = {name: groups[name] for name in worst[:_MOST_GROUPS]}
         rest = (
             f"\n... and {in_all - _MOST_GROUPS:,} of {in_all:,} groups whose coverage is less far "
@@ -93,6 +91,11 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
     return "\n".join([head, *rows]) + rest
 
 
+def _deviation(group: GroupEvaluation) -> float:
+    """Distance of the coverage from the expected one, times the root of the number of rows."""
+    return abs(group.coverage - group.coverage_expected) * math.sqrt(group.n)
+
+
 def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:
     """Return all numbers of an evaluation, and the decisions of its verdict."""
     overall = result.overall
@@ -101,6 +104,10 @@ def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:
         "coverage": overall.verdict.coverage.decision,
         "calibration": overall.verdict.calibration.decision,
     }
+    if overall.verdict.coverage.reason:
+        out["verdict"]["reason"] = overall.verdict.coverage.reason
+    if overall.atoms:
+        out["atoms"] = [asdict(atom) for atom in overall.atoms]
     if result.groups:
         out["groups"] = {name: asdict(group) for name, group in result.groups.items()}
     return out

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trueline._validation import check_row_count
+from trueline._validation import RandomState
 from trueline.displays import _style
-from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, results
+from trueline.displays._forecasts import (
+    Forecasts,
+    FromPredictions,
+    band_label,
+    named,
+    results,
+    rows_of_fit,
+)
 from trueline.metrics import CalibrationCurve, calibration_curve
 
 if TYPE_CHECKING:
@@ -41,7 +48,8 @@ class CalibrationDisplay(FromPredictions):
     name : str, optional
         Name of a single curve.
     n_fit : float or mapping of names to float, optional
-        Number of rows that a recalibrator was fitted on; it raises the floor.
+        Number of rows that a recalibrator was fitted on, which raises the floor; by default that
+        of each curve.
 
     Attributes
     ----------
@@ -55,7 +63,8 @@ class CalibrationDisplay(FromPredictions):
     reference_ : matplotlib Line2D or None
         The diagonal; None if the axes had it before.
     band_ : matplotlib PolyCollection or None
-        None if the axes had it before, or if the curves have different bands.
+        That of the last curve; None if the axes had it before, or if the curves are of different
+        rows.
     legend_ : matplotlib Legend or None
 
     Examples
@@ -87,7 +96,7 @@ class CalibrationDisplay(FromPredictions):
         n_fit: float | Mapping[str, float] | None = None,
     ) -> None:
         self.curves = results(curves, (CalibrationCurve,), name)
-        rows = _rows_of_fit(n_fit, self.curves)
+        rows = rows_of_fit(n_fit, self.curves)
         self.errors = {key: curve.error for key, curve in self.curves.items()}
         self.floors = {key: curve.floor(rows.get(key)) for key, curve in self.curves.items()}
 
@@ -101,6 +110,7 @@ class CalibrationDisplay(FromPredictions):
         sample_weight: ArrayLike | None = None,
         confidence: float = 0.95,
         n_fit: float | Mapping[str, float] | None = None,
+        random_state: RandomState = 0,
         name: str | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
@@ -120,7 +130,10 @@ class CalibrationDisplay(FromPredictions):
         confidence : float, default 0.95
             Probability of the band.
         n_fit : float or mapping of names to float, optional
-            Number of rows that a recalibrator was fitted on; it raises the floor.
+            Number of rows that a recalibrator was fitted on, which raises the floor and widens the
+            band; by default as each forecast knows it.
+        random_state : None, int or numpy.random.Generator, default 0
+            Used where a forecast has steps, see `trueline.pit`.
         name : str, optional
             Name of a single forecast.
         ax : matplotlib Axes, optional
@@ -130,10 +143,17 @@ class CalibrationDisplay(FromPredictions):
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        _rows_of_fit(n_fit, forecasts)  # raises before the work
-        options: dict[str, Any] = {"sample_weight": sample_weight, "confidence": confidence}
-        curves = each(forecasts, lambda dist: calibration_curve(y, dist, levels, **options))
-        return cls(curves, n_fit=n_fit).plot(ax, **kwargs)
+        rows = rows_of_fit(n_fit, forecasts)
+        options: dict[str, Any] = {
+            "sample_weight": sample_weight,
+            "confidence": confidence,
+            "random_state": random_state,
+        }
+        curves = {
+            key: calibration_curve(y, forecast, levels, n_fit=rows.get(key), **options)
+            for key, forecast in forecasts.items()
+        }
+        return cls(curves).plot(ax, **kwargs)
 
     def plot(
         self, ax: Axes | None = None, *, band: bool = True, legend: bool = True, **kwargs: Any
@@ -167,9 +187,10 @@ class CalibrationDisplay(FromPredictions):
         return self
 
     def _draw_reference(self, ax: Axes, band: bool) -> None:
-        curve = next(iter(self.curves.values()))
-        if band and all(_same_band(curve, other) for other in self.curves.values()):
-            self.band_ = _style.band(ax, curve.levels, curve.lower, curve.upper, curve.confidence)
+        name, curve = list(self.curves.items())[-1]
+        if band and all(_same_rows(curve, other) for other in self.curves.values()):
+            label = band_label(self.curves, name, curve.confidence)
+            self.band_ = _style.band(ax, curve.levels, curve.lower, curve.upper, label)
         self.reference_ = _style.reference(ax, [0, 1], [0, 1])
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=_TICKS, yticks=_TICKS)
         _style.label_axes(ax, "expected probability", "observed frequency")
@@ -177,21 +198,10 @@ class CalibrationDisplay(FromPredictions):
         _style.tidy(ax)
 
 
-def _same_band(one: CalibrationCurve, other: CalibrationCurve) -> bool:
-    return np.array_equal(one.lower, other.lower) and np.array_equal(one.upper, other.upper)
-
-
-def _rows_of_fit(
-    n_fit: float | Mapping[str, float] | None, names: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the number of rows of the fit by name."""
-    if n_fit is None:
-        return {}
-    if not isinstance(n_fit, Mapping):
-        check_row_count(n_fit, "n_fit")
-        return dict.fromkeys(names, n_fit)
-    for key, value in n_fit.items():
-        if key not in names:
-            raise ValueError(f"n_fit names {key!r}; expected names of forecasts: {list(names)}.")
-        check_row_count(value, f"n_fit[{key!r}]")
-    return dict(n_fit)
+def _same_rows(one: CalibrationCurve, other: CalibrationCurve) -> bool:
+    """Whether the bands of two curves differ by the rows of their fits at most."""
+    return (
+        np.array_equal(one.levels, other.levels)
+        and one.n_effective == other.n_effective
+        and one.confidence == other.confidence
+    )

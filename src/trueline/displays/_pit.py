@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -10,7 +10,14 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import RandomState
 from trueline.displays import _style
-from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, results
+from trueline.displays._forecasts import (
+    Forecasts,
+    FromPredictions,
+    band_label,
+    named,
+    results,
+    rows_of_fit,
+)
 from trueline.metrics import PITDifference, PITHistogram, pit_difference, pit_histogram
 
 if TYPE_CHECKING:
@@ -54,6 +61,7 @@ class PITDisplay(FromPredictions):
     reference_ : matplotlib Line2D or None
         Perfect calibration; None if the axes had it before.
     band_ : matplotlib PolyCollection or None
+        That of the last forecast.
     legend_ : matplotlib Legend or None
 
     Examples
@@ -87,6 +95,7 @@ class PITDisplay(FromPredictions):
         bins: int = 20,
         sample_weight: ArrayLike | None = None,
         confidence: float = 0.95,
+        n_fit: float | Mapping[str, float] | None = None,
         random_state: RandomState = 0,
         name: str | None = None,
         ax: Axes | None = None,
@@ -107,6 +116,9 @@ class PITDisplay(FromPredictions):
             Weights of the rows.
         confidence : float, default 0.95
             Probability of the band.
+        n_fit : float or mapping of names to float, optional
+            Number of rows that a recalibrator was fitted on, which widens the band; by default as
+            each forecast knows it.
         random_state : None, int or numpy.random.Generator, default 0
             Used where a forecast has steps, see `trueline.pit`.
         name : str, optional
@@ -118,18 +130,23 @@ class PITDisplay(FromPredictions):
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
+        rows = rows_of_fit(n_fit, forecasts)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,
             "confidence": confidence,
             "random_state": random_state,
         }
-        found: dict[str, Result]
+        compute: Callable[..., Result]
         if kind == "histogram":
-            found = each(forecasts, lambda dist: pit_histogram(y, dist, bins=bins, **options))
+            compute, options["bins"] = pit_histogram, bins
         elif kind == "difference":
-            found = each(forecasts, lambda dist: pit_difference(y, dist, **options))
+            compute = pit_difference
         else:
             raise ValueError(f'kind is {kind!r}; expected "histogram" or "difference".')
+        found = {
+            key: compute(y, forecast, n_fit=rows.get(key), **options)
+            for key, forecast in forecasts.items()
+        }
         return cls(found).plot(ax, **kwargs)
 
     def plot(
@@ -147,19 +164,20 @@ class PITDisplay(FromPredictions):
         self.ax_, self.figure_ = ax, _ = _style.axes_and_figure(ax, type(self).__name__, (6.0, 4.0))
         self.reference_, self.band_, self.legend_ = None, None, None
         looks = _style.looks(ax, len(self.results))
-        first = next(iter(self.results.values()))
+        name, last = list(self.results.items())[-1]
         if not _style.has_reference(ax):
-            self._draw_reference(ax, first, band)
+            label = band_label(self.results, name, last.confidence)
+            self._draw_reference(ax, last, label if band else None)
         self.lines_ = {}
         for (key, result), look in zip(self.results.items(), looks, strict=True):
             style = {"label": key, **look.line(), **kwargs}
             self.lines_[key] = self.line_ = _style.mark(_draw(ax, result, style))
-        _limits(ax, first)
+        _limits(ax, last)
         if legend:
             self.legend_ = _style.legend(ax, columns=3)
         return self
 
-    def _draw_reference(self, ax: Axes, result: Result, band: bool) -> None:
+    def _draw_reference(self, ax: Axes, result: Result, label: str | None) -> None:
         if isinstance(result, PITHistogram):
             x, step, level = result.edges, "post", 1.0
             lower, upper = (np.append(a, a[-1]) for a in (result.lower, result.upper))
@@ -167,8 +185,8 @@ class PITDisplay(FromPredictions):
         else:
             x, step, level, lower, upper = result.levels, None, 0.0, result.lower, result.upper
             y_label = "observed − expected"
-        if band:
-            self.band_ = _style.band(ax, x, lower, upper, result.confidence, step)
+        if label is not None:
+            self.band_ = _style.band(ax, x, lower, upper, label, step)
         self.reference_ = _style.reference(ax, [0.0, 1.0], [level, level])
         ax.set(xlim=(0.0, 1.0), xticks=np.arange(6) / 5)
         _style.label_axes(ax, "where the outcome fell in its forecast (PIT)", y_label)

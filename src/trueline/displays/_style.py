@@ -147,12 +147,9 @@ def has_reference(ax: Axes) -> bool:
     return any(artist.get_gid() == _REFERENCE for artist in ax.get_children())
 
 
-def band(
-    ax: Axes, x: Any, lower: Any, upper: Any, confidence: float, step: Any = None
-) -> PolyCollection:
+def band(ax: Axes, x: Any, lower: Any, upper: Any, label: str, step: Any = None) -> PolyCollection:
     """Draw the band that chance explains."""
     style: dict[str, Any] = {"color": MUTED, "alpha": opacity(ax, 0.25), "linewidth": 0.0}
-    label = f"chance ({percent(confidence)})"
     return ax.fill_between(x, lower, upper, step=step, label=label, **style)
 
 

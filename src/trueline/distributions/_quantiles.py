@@ -139,25 +139,34 @@ class Interpolated(ThroughLaw):
         return np.where(on_value, middles[first], s), np.where(on_value, middles[last + 1], s)
 
     def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self._step_at(y, cdf)
+
+    def _atom_mass(self, y: FloatArray) -> FloatArray:
+        # The true step ends somewhere between two levels, on average in the middle.
+        lower, upper = self._step_at(y, self._cdf(y), halve_atoms=True)
+        return upper - lower
+
+    def _step_at(
+        self, y: FloatArray, cdf: FloatArray, *, halve_atoms: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Ends of the step of the CDF at y; beside a continuous part atoms need not be halved."""
         first, last = self._locate(y, strict=True) + 1, self._locate(y)
         lower = self._cdf_left(y) if self.law.has_atoms or (last > first).any() else cdf
-        on_value = last >= first
-        if on_value.any():
-            on_value &= self._is_discrete()[:, None]
-        if not on_value.any():
+        if not (last >= first).any():
             return lower, cdf
         # In a discrete forecast the mass between the levels of two neighbouring values belongs to
         # both, half to each. Level j of the nodes is at position j + 1.
         right = np.concatenate([[0.0], self.law.cdf(self.nodes), [1.0]])
         left = np.concatenate([[0.0], self.law.cdf_left(self.nodes), [1.0]])
-        below = 0.5 * (right[first] + left[first + 1])
-        above = 0.5 * (right[last + 1] + left[last + 2])
-        # An outermost value with several levels is a bound, such as 0 for counts, because a tail
-        # beyond it would hold more than one level.
+        halved = (last >= first) & self._is_discrete()[:, None]
+        halved |= halve_atoms & (last > first)
+        lower = np.where(halved, 0.5 * (right[first] + left[first + 1]), lower)
+        upper = np.where(halved, 0.5 * (right[last + 1] + left[last + 2]), cdf)
+        # An outermost value with several levels is a bound, such as 0 for rain and for counts,
+        # because a tail beyond it would hold more than one level.
         bound = last - first >= _LEVELS_OF_A_BOUND - 1
-        below = np.where(bound & (first == 0), 0.0, below)
-        above = np.where(bound & (last == len(self.nodes) - 1), 1.0, above)
-        return np.where(on_value, below, lower), np.where(on_value, above, cdf)
+        lower = np.where(bound & (first == 0), 0.0, lower)
+        return lower, np.where(bound & (last == len(self.nodes) - 1), 1.0, upper)
 
     def _is_discrete(self) -> NDArray[np.bool_]:
         """Whether two atoms without a value between them show that a row has nothing but atoms.
@@ -167,10 +176,6 @@ class Interpolated(ThroughLaw):
         same = np.diff(self.values, axis=1) == 0
         # An atom, a step to another value, and an atom there: equal, different, equal.
         return (same[:, :-2] & ~same[:, 1:-1] & same[:, 2:]).any(axis=1)
-
-    def _atom_mass(self, y: FloatArray) -> FloatArray:
-        lower, upper = self._pit_bounds(y, self._cdf(y))
-        return upper - lower
 
     def _interval_mass(self, coverage: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
         if not self._has_atoms():

@@ -21,9 +21,11 @@ def check_params(model: Any) -> None:
     """Raise if a parameter is invalid; `method` is checked where it is resolved."""
     _check_estimator(model.estimator, model.dist)
     _check_cv(model.cv)
-    if not isinstance(model.ensemble, bool | np.bool_):
-        raise ValueError(f"ensemble is {model.ensemble!r}; expected True or False.")
-    if model.ensemble and (is_train(model.cv) or isinstance(model.estimator, FrozenEstimator)):
+    chosen = isinstance(model.ensemble, bool | np.bool_)
+    if not chosen and not (isinstance(model.ensemble, str) and model.ensemble == "auto"):
+        raise ValueError(f"ensemble is {model.ensemble!r}; expected 'auto', True or False.")
+    without_folds = is_train(model.cv) or isinstance(model.estimator, FrozenEstimator)
+    if chosen and model.ensemble and without_folds:
         without = "cv='train'" if is_train(model.cv) else "a FrozenEstimator"
         raise ValueError(
             f"ensemble=True averages the models of the folds, but {without} has no folds. "

@@ -21,13 +21,11 @@ from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
 from trueline.estimators._splits import Split, learning_splits
-from trueline.interop._sklearn import spread_excludes_noise
+from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
 from trueline.recalibration import BY_NAME, Recalibrator
-from trueline.recalibration._preparation import find_support
-
-# Where the trees of a forest happen to agree, their spread is nearly zero, and the score so large
-# that it moves the mean of every forecast. Such scales are kept above this share of their mean.
-_LEAST_SHARE = 0.1
+from trueline.recalibration._empirical_law import empirical_law
+from trueline.recalibration._least_width import choose_width
+from trueline.recalibration._preparation import Preparation, find_support
 
 
 class Data(NamedTuple):
@@ -51,18 +49,18 @@ class Data(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """How widths change before recalibration: a smallest scale of normals, and a learned width.
+    """How widths change before recalibration: what is added to all, and a learned width.
 
     `held_out` is the learned width of the calibration rows.
     """
 
-    least_scale: float
+    added: float = 0.0
     learned: Any = None
     held_out: Any = None
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
         """Return forecasts of new rows with these widths."""
-        dist = self._at_least(dist)
+        dist = dist._widened(self.added)
         return dist if self.learned is None else self.learned.apply(X, dist)
 
     def apply_held_out(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
@@ -70,15 +68,10 @@ class Widths(NamedTuple):
 
         X are the features of all calibration rows.
         """
-        dist = self._at_least(dist)
+        dist = dist._widened(self.added)
         if self.held_out is None:
             return dist
         return self.held_out.apply(_safe_indexing(X, rows), dist, rows)
-
-    def _at_least(self, dist: Distribution) -> Distribution:
-        if type(dist) is not Normal or self.least_scale == 0.0:
-            return dist
-        return Normal(dist.loc, np.maximum(dist.scale, self.least_scale))
 
 
 def resolve(method: str | Recalibrator) -> Recalibrator:
@@ -151,6 +144,20 @@ def route(model: Any, data: Data, fit_params: dict[str, Any]) -> Bunch:
     return Bunch(estimator=Bunch(fit=to_estimator), splitter=Bunch(split=to_splitter))
 
 
+def averages_folds(
+    ensemble: bool | str, estimator: Any, splits: Sequence[Split] | None, n: int
+) -> bool:
+    """Whether the models of the folds are averaged rather than one refitted.
+
+    "auto" averages models whose fits differ much, unless a fold trains on less than half of the n
+    rows, as the first ones of `TimeSeriesSplit` do.
+    """
+    if not isinstance(ensemble, str):
+        return bool(ensemble)
+    trained = [len(train) for train, _ in splits or []]
+    return bool(trained) and 2 * min(trained) >= n and varies_between_fits(estimator)
+
+
 def fit_models(
     fitter: CrossFitter, splits: Sequence[Split] | None, *, ensemble: bool
 ) -> tuple[list[Fold], list[Any]]:
@@ -189,11 +196,12 @@ def learn_widths(
     `splits` are those of `learning_splits`. `model` is the fitted model, or None if its own scale
     is to be left as it is.
     """
-    widths = Widths(0.0)
-    dist = forecasts.dist
+    widths, dist = Widths(), forecasts.dist
     if type(dist) is Normal and model is not None and spread_excludes_noise(model):
-        widths = Widths(_LEAST_SHARE * float(dist.scale.mean()))
-        dist = widths.apply(None, dist)
+        # Where the trees of a forest happen to agree, their spread is nearly zero.
+        y, weight = data.y[forecasts.rows], forecasts.weights(data.sample_weight)
+        widths = Widths(choose_width(y, dist, weight, empirical_law))
+        dist = dist._widened(widths.added)
     if scale_estimator is not None:
         from trueline.estimators._learned_width import learn_width, rescaled
 
@@ -239,7 +247,9 @@ def fit_map_per_fold(
     folds: Sequence[Fold],
     shrinkage: float,
 ) -> list[Recalibrator]:
-    """Fit a map for each fold, on its test rows."""
+    """Fit a map for each fold, on its test rows; all prepare forecasts in the same way."""
+    w = forecasts.weights(data.sample_weight)
+    preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
     return [
         _fit_shrunk(
             clone(recalibrator),
@@ -249,6 +259,7 @@ def fit_map_per_fold(
             _safe_indexing(data.X, fold.rows),
             None,
             shrinkage,
+            preparation,
         )
         for fold, position in zip(folds, forecasts.positions, strict=True)
     ]
@@ -263,13 +274,14 @@ def _fit_shrunk(
     X: Any,
     splits: Sequence[Split] | None,
     shrinkage: float,
+    preparation: Preparation | None = None,
 ) -> Recalibrator:
     """Fit on scores that are multiplied by `shrinkage`, with the arguments that are taken."""
     given = _given(recalibrator, groups, X)
     if recalibrator.needs_features:
         given["folds"] = splits
-    if shrinkage == 1.0:
-        return recalibrator.fit(y, dist, sample_weight=sample_weight, **given)
+    if preparation is not None:
+        given["preparation"] = preparation
     return recalibrator._fit_scaled(shrinkage, y, dist, sample_weight=sample_weight, **given)
 
 

@@ -18,9 +18,9 @@ from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_feat
 from trueline.recalibration._intervals import expected_distances
 from trueline.recalibration._preparation import Preparation
 
-# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 81.
-_TREES = 220
-_LEAF = 3
+# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 111.
+_TREES = 300
+_LEAF = 5
 _SHARE = 1 / 3
 # Learned widths are kept above this share of the mean absolute error, so that scores stay small.
 _LEAST_SHARE = 0.1
@@ -206,7 +206,7 @@ class _Errors(NamedTuple):
     def enough(self, rows: Rows) -> bool:
         """Whether these rows have enough errors to learn from."""
         known = len(rows) if self.weight is None else np.count_nonzero(self.weight[rows])
-        return known >= _FEWEST_ERRORS
+        return bool(known >= _FEWEST_ERRORS)
 
     def weights(self, rows: Rows) -> FloatArray | None:
         """Return the weights of these rows, if there are weights."""

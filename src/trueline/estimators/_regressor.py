@@ -20,6 +20,7 @@ from trueline.estimators._checks import check_groups, check_params, check_rows, 
 from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
 from trueline.estimators._fitting import (
     Data,
+    averages_folds,
     fit_map,
     fit_map_per_fold,
     fit_models,
@@ -68,18 +69,27 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", or an object.
     cv : int, splitter, iterable or "train", default 5
         How to split into rows to train and rows to calibrate on. An integer is a number of
-        folds of shuffled rows; use ``KFold(5)`` for folds of neighbours, and
-        ``TimeSeriesSplit()`` for rows in time. Rows in no test set do not calibrate. A row in k
-        test sets counts as one row, and a learned scale and `Conditional` learn from its first
-        forecast only. "train" calibrates on the training rows, as in the experiments of the
-        paper, which is valid only for models that do not overfit. It is not used with a
-        `FrozenEstimator`.
-    ensemble : bool, default False
-        False pools the out-of-fold forecasts, fits one map on them, and refits the estimator
-        on all rows. True is the paper's rule for K folds: K models, each with the map of the
-        rows it was not trained on, whose forecasts are averaged as a `Mixture`. Choose True for
-        networks and other models whose fits differ from each other, because one map does not
-        know the refit (see ``results/table1/table1.md``).
+        folds of shuffled rows, in which copies of a row stay together; use ``KFold(5)`` for folds
+        of neighbours, ``TimeSeriesSplit()`` for rows in time and ``GroupKFold()`` for groups. All
+        that is learned, a learned scale and `Conditional` too, respects these folds: for the test
+        rows of a split it is learned from rows that the split trains on. Rows in no test set do
+        not calibrate. A row in k test sets counts as one row, and a learned scale and
+        `Conditional` learn from its first forecast only. "train" calibrates on the training rows,
+        as in the experiments of the paper, which is valid only for models that do not overfit.
+        With a `FrozenEstimator` all rows calibrate, and the folds are those of a learned scale
+        and of `Conditional`.
+    ensemble : "auto" or bool, default "auto"
+        What predicts. False refits the estimator on all rows; its map is fitted on the
+        out-of-fold forecasts of all folds. True is the paper's rule for K folds: K models, each
+        with the map of the rows it was not trained on, whose CDFs are averaged as a `Mixture`.
+        "auto" refits, except for estimators whose fits differ much from each other, because no
+        map fitted on other fits knows the refit (see ``results/table1/table1.md``). For those
+        the CDFs of the K models are averaged, all with the same map, which is fitted on the
+        out-of-fold forecasts of all folds. These estimators are single networks:
+        `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``, skorch,
+        Keras and Lightning, in pipelines and searches too, and those with an attribute
+        ``varies_between_fits`` that is true. If a fold trains on less than half of the rows, as
+        those of ``TimeSeriesSplit``, "auto" refits.
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
@@ -104,9 +114,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     Attributes
     ----------
     estimator_ : estimator
-        The fitted estimator; with ``ensemble=True`` the list ``estimators_``, one per fold.
+        The fitted estimator; if folds are averaged, the list ``estimators_``, one per fold.
     recalibrator_ : Recalibrator
         The fitted map; with ``ensemble=True`` the list ``recalibrators_``.
+    ensemble_ : bool
+        Whether the models of the folds are averaged.
     scale_ : object
         The learned scale; None if there is none.
     shrinkage_ : float
@@ -149,7 +161,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         *,
         method: str | Recalibrator = "isotonic",
         cv: Any = 5,
-        ensemble: bool = False,
+        ensemble: bool | str = "auto",
         scale_estimator: Any = "auto",
         dist: Callable[[Any, Any], Any] | None = None,
         support: Support | str | None = "auto",
@@ -236,7 +248,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     ) -> list[Any]:
         """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
         splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
-        folds, models = fit_models(fitter, splits, ensemble=self.ensemble)
+        self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
+        folds, models = fit_models(fitter, splits, ensemble=self.ensemble_)
         forecasts = out_of_fold(folds)
         # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
@@ -258,15 +271,17 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 forecasts.dist,
                 lambda dist, rows: widths.apply_held_out(data.X, dist, rows),
                 data.sample_weight,
-                ensemble=self.ensemble,
+                ensemble=self.ensemble_,
             )
-        if self.ensemble:
+        if self.ensemble_:
             self.estimators_ = models
+        else:
+            self.estimator_ = models[0]
+        if self.ensemble_ and not isinstance(self.ensemble, str):
             self.recalibrators_ = fit_map_per_fold(
                 recalibrator, data, forecasts, folds, self.shrinkage_
             )
         else:
-            self.estimator_ = models[0]
             self.recalibrator_ = fit_map(recalibrator, data, forecasts, learning, self.shrinkage_)
         return models
 
@@ -300,10 +315,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         check_is_fitted(
             self, msg="This %(name)s instance is not fitted yet: call fit(X, y) before predicting."
         )
-        if hasattr(self, "estimators_"):
-            pairs = list(zip(self.estimators_, self.recalibrators_, strict=True))
+        models = self.estimators_ if hasattr(self, "estimators_") else [self.estimator_]
+        if hasattr(self, "recalibrators_"):
+            pairs = list(zip(models, self.recalibrators_, strict=True))
         else:
-            pairs = [(self.estimator_, self.recalibrator_)]
+            pairs = [(model, self.recalibrator_) for model in models]
         if groups is None and pairs[0][1].needs_groups:
             raise ValueError(
                 f"groups is missing, but this model was fitted with one map per group "
@@ -400,10 +416,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         low, high = dist._component_support
         least = max(low, 1.0 - high)
         if (low, high) != dist._supported and tail < least * (1.0 - 1e-9):
+            per_fold = hasattr(self, "recalibrators_")
             warnings.warn(
-                f"levels {tail:.6g} to {1.0 - tail:.6g} were requested, but the smallest fold "
-                f"supports {least:.6g} to {1.0 - least:.6g}: quantiles beyond are read off the "
-                f"extrapolated tails. Use ensemble=False, fewer folds, or more rows.",
+                f"levels {tail:.6g} to {1.0 - tail:.6g} were requested, but "
+                f"{'the smallest fold' if per_fold else 'the map'} supports {least:.6g} to "
+                f"{1.0 - least:.6g}: quantiles beyond are read off the extrapolated tails. Use "
+                f"{'ensemble=False, fewer folds, or ' if per_fold else ''}more rows.",
                 CalibrationWarning,
                 stacklevel=3,
             )

@@ -15,11 +15,12 @@ import numpy as np
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution
-from trueline.estimators._crossfit import CrossFitter, Split, out_of_fold
+from trueline.estimators._crossfit import CrossFitter, out_of_fold
+from trueline.estimators._splits import Split
 
 # This number of test rows estimates the ratio to within a hundredth, in two fits on large data.
 _ENOUGH = 2000
-# Smaller factors are noise.
+# Factors below this, or above its inverse, are noise.
 _LEAST_FACTOR = 0.8
 
 
@@ -86,10 +87,11 @@ def refit_factor(
     sizes: tuple[float, float, float],
     sample_weight: FloatArray | None = None,
 ) -> float:
-    """Return the share, 0.8 to 1, of an out-of-fold error that is left after a refit on all rows.
+    """Return the share, 0.8 to 1.25, of an out-of-fold error that is left after a refit.
 
     Errors are taken to fall as a power of the number of rows: from b to c rows by
-    (error at b / error at a) ** (log(c / b) / log(b / a)).
+    (error at b / error at a) ** (log(c / b) / log(b / a)). A factor above 1 is noise, but so is as
+    much of those below 1: without the former, noise would narrow intervals on average.
 
     Parameters
     ----------
@@ -113,9 +115,10 @@ def refit_factor(
     a, b, c = sizes
     now = float(np.average(error, weights=sample_weight))
     before = float(np.average(thinned_error, weights=sample_weight))
-    if not (0.0 < now <= before and 0.0 < a < b < c):
+    if not (now > 0.0 and before > 0.0 and 0.0 < a < b < c):
         return 1.0
-    return max(float((now / before) ** (np.log(c / b) / np.log(b / a))), _LEAST_FACTOR)
+    factor = float((now / before) ** (np.log(c / b) / np.log(b / a)))
+    return min(max(factor, _LEAST_FACTOR), 1.0 / _LEAST_FACTOR)
 
 
 def ensemble_factor(

@@ -11,7 +11,20 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
-from trueline.interop._reading import normal, one_per_row
+from trueline.interop._reading import belongs_to, normal, one_per_row
+
+# Packages whose regressors are networks, or wrap one.
+_NETWORKS = (
+    "keras",
+    "lightning",
+    "pytorch_lightning",
+    "pytorch_tabnet",
+    "pytorch_tabular",
+    "scikeras",
+    "skorch",
+    "tensorflow",
+    "torch",
+)
 
 
 def read_linear(model: Any, X: Any) -> Distribution | None:
@@ -63,6 +76,34 @@ def spread_excludes_noise(model: Any) -> bool:
 
     inner = innermost(model).model
     return _is_ensemble(inner) or isinstance(inner, GaussianProcessRegressor)
+
+
+def varies_between_fits(model: Any) -> bool:
+    """Whether two fits of an unfitted model on much the same rows differ a lot.
+
+    Single networks do; ensembles of networks do not. A model declares it by an attribute of this
+    name. Those of other packages are recognised, inside pipelines and searches too.
+
+    >>> from sklearn.ensemble import BaggingRegressor
+    >>> from sklearn.neural_network import MLPRegressor
+    >>> from trueline.interop._sklearn import varies_between_fits
+    >>> varies_between_fits(MLPRegressor()), varies_between_fits(BaggingRegressor(MLPRegressor()))
+    (True, False)
+    """
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.model_selection._search import BaseSearchCV
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import Pipeline
+
+    if hasattr(model, "varies_between_fits"):
+        return bool(model.varies_between_fits)
+    if isinstance(model, Pipeline):
+        return varies_between_fits(model[-1])
+    if isinstance(model, TransformedTargetRegressor):
+        return varies_between_fits(model.regressor)
+    if isinstance(model, BaseSearchCV):
+        return varies_between_fits(model.estimator)
+    return isinstance(model, MLPRegressor) or belongs_to(model, *_NETWORKS)
 
 
 def _is_ensemble(model: Any) -> bool:

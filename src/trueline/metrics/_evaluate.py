@@ -34,6 +34,8 @@ from trueline.metrics._verdict import Verdict, chance_range, decide_calibration,
 _BLOCK = 1 << 14
 # The same for forecasts with one law per group: each law takes its rows, and is slow on few.
 _STACK = 64 * _BLOCK
+# Error of a mean of equal values.
+_ROUNDING = 1e-12
 # What the verdict needs beside the diagnostics.
 _CONTEXT = ("n_effective", "n_fit", "ks_statistic", "draws", "atoms")
 # Number of atoms that a printed evaluation lists.
@@ -330,6 +332,9 @@ def conclude(
 ) -> Evaluation:
     """Return the evaluation from means, the curve at the levels, and what needed sorting."""
     p, coverage, n_fit, draws = context
+    expected = means["expected"]
+    if abs(expected - coverage) < _ROUNDING:
+        expected = coverage
     ones = np.ones_like(p)
     return Evaluation(
         n=n,
@@ -338,7 +343,7 @@ def conclude(
         p_value=p_value(distance, n_effective, n_fit),
         coverage=means["inside"],
         coverage_target=coverage,
-        coverage_expected=means["expected"],
+        coverage_expected=expected,
         interval_width=means["width"],
         interval_score=means["width"] + 2.0 / (1.0 - coverage) * means["miss"],
         crps=means["crps"],

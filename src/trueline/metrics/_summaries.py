@@ -331,5 +331,9 @@ def _bin_edges(quantiles: FloatArray, n_effective: float) -> FloatArray:
     if high - low <= _RESOLUTION * high:
         # If all widths are equal, draw one bar around them.
         return np.array([0.95, 1.05]) * high if high > 0 else np.array([0.0, 1.0])
+    gap = float(np.diff(np.unique(finite)).min())
+    if (high - low) / gap < _MOST_BINS and np.allclose(finite / gap, np.rint(finite / gap)):
+        # Widths of intervals of counts are whole numbers of steps: one bin for each.
+        return gap * (np.arange(round(low / gap), round(high / gap) + 2) - 0.5)
     bins = int(np.clip(round(2.0 * n_effective ** (1 / 3)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(low, high, bins + 1)

@@ -80,6 +80,14 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Return the number of networks to train."""
         return 1
 
+    @property
+    def varies_between_fits(self) -> bool:
+        """Whether two fits differ much, as those of one network do.
+
+        `trueline.CalibratedRegressor` averages such models and refits others.
+        """
+        return self._n_networks() == 1
+
     @abstractmethod
     def predict_dist(self, X: Any) -> Distribution:
         """Forecast the distribution of the target.

@@ -267,9 +267,15 @@ class Recalibrator(ABC):
         **given: Any,
     ) -> Self:
         """Learn the map as ``fit`` does, with scores multiplied by a factor."""
+        if factor == 1.0:
+            return self.fit(y, dist, sample_weight, groups, **given)
         outcomes = np.asarray(y, dtype=np.float64)
         moved = dist._unscore(factor * dist._score(outcomes[:, None]))[:, 0]
         return self.fit(moved, dist, sample_weight, groups, **given)
+
+    def _prepare(self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None) -> Any:
+        """Return how forecasts are prepared, for ``_fit_scaled``; None if it takes nothing."""
+        return None
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:
         """Learn from sorted scores: those of all rows, and those of each group."""

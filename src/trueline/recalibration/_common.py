@@ -71,10 +71,17 @@ class ScoreBased(Recalibrator):
         dist: Distribution,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
+        *,
+        preparation: Preparation | None = None,
     ) -> Self:
-        """Learn the map from outcomes and forecasts, with scores multiplied by a factor."""
-        preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
+        if preparation is None:
+            preparation = self._prepare(y, dist, sample_weight)
         return self._fit_prepared(preparation, y, dist, sample_weight, groups, factor)
+
+    def _prepare(
+        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
+    ) -> Preparation:
+        return prepare(self.support, y, dist, sample_weight, self._least_law)
 
     def _fit_prepared(
         self,
@@ -130,7 +137,7 @@ class ScoreBased(Recalibrator):
             if accumulator is None:
                 accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
         else:
-            preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
+            preparation = self._prepare(y, dist, sample_weight)
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:

@@ -35,7 +35,6 @@ _NONE = np.empty(0, dtype=np.intp)
 _FOLDS = 5
 # With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
-_ALL = slice(None)
 
 
 @runtime_checkable
@@ -166,11 +165,13 @@ class Conditional(Recalibrator):
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
         self.learner_, self.outer_ = None, plain
-        trained = [scored.n_weighted(train) for train, _ in folds or [(_ALL, _ALL)]]
-        if max(trained, default=0) < _FEWEST_ROWS:
+        every = np.arange(len(outcomes))
+        parts = [every] if folds is None else [train for train, _ in folds]
+        known = max((scored.n_weighted(rows) for rows in parts), default=0)
+        if known < _FEWEST_ROWS:
             warnings.warn(
-                f"{max(trained, default=0)} rows are too few for a law of the score given x; one "
-                f"map serves all x. Fit on at least {_FEWEST_ROWS} rows, in one fold or more.",
+                f"{known} rows are too few for a law of the score given x; one map serves all x. "
+                f"Fit on at least {_FEWEST_ROWS} rows, or on folds that train on as many.",
                 CalibrationWarning,
                 stacklevel=2,
             )
@@ -180,7 +181,7 @@ class Conditional(Recalibrator):
             scored = scored._replace(s=outcomes) if self._way.of_outcomes else scored
         parts = (
             (rows, self._conditional(dist._take(rows), quantiles))
-            for rows, quantiles in self._learn(scored, folds)
+            for rows, quantiles in self._out_of_sample(scored, folds)
             if scored.n_weighted(rows)
         )
         with warnings.catch_warnings():
@@ -255,7 +256,7 @@ class Conditional(Recalibrator):
         ]
         return functools.reduce(Isotonic.merge, outer)
 
-    def _learn(
+    def _out_of_sample(
         self, scored: _Scored, folds: Sequence[tuple[Rows, Rows]] | None
     ) -> Iterator[tuple[Rows, FloatArray]]:
         """Fit the learner; yield parts of the rows, and their quantiles by one that saw others."""
@@ -395,7 +396,7 @@ class _Scored(NamedTuple):
         """Return some of the rows."""
         return _Scored(self.features[rows], self.s[rows], None if self.w is None else self.w[rows])
 
-    def n_weighted(self, rows: Rows | slice) -> int:
+    def n_weighted(self, rows: Rows) -> int:
         """Return the number of these rows with a weight above 0."""
         return len(self.s[rows]) if self.w is None else int(np.count_nonzero(self.w[rows]))
 

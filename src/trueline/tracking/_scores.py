@@ -10,7 +10,7 @@ from trueline.interop import as_distribution
 from trueline.metrics import evaluate
 
 # Entries of `evaluate` that are no scores.
-_NOT_SCORES = ("n", "coverage_target")
+_NOT_SCORES = ("n", "coverage_target", "coverage_expected")
 
 
 def scores(
@@ -45,7 +45,8 @@ def scores(
     sample_weight : (n,) array-like, optional
         Weights of the rows.
     n_fit : float, optional
-        Number of rows that a recalibrator was fitted on; it raises the floor.
+        Number of rows that a recalibrator was fitted on, which the floor and the p-value take into
+        account; by default as the forecast knows it.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from trueline._report._markup import Markup, join
 from trueline._report._measure import Measured
+from trueline._report.plots._atoms import atoms
 from trueline._report.plots._calibration import calibration, gauge
 from trueline._report.plots._histograms import pit, widths
 from trueline._report.plots._intervals import choose_rows, intervals
@@ -27,4 +28,5 @@ def all_plots(
     """Return every plot, those of one kind side by side."""
     shown = choose_rows(columns, forecasts)
     summaries = [calibration(forecasts), widths(forecasts, unit), *pit(forecasts)]
-    return join([*summaries, *intervals(y, forecasts, shown, y_name, unit)])
+    rows = intervals(y, forecasts, shown, y_name, unit)
+    return join([*summaries, *rows, *atoms(forecasts, y_name, unit)])

@@ -18,11 +18,16 @@ _MIDDLE = 24
 
 def calibration(forecasts: Sequence[Measured]) -> Markup:
     """Draw observed against promised shares, with the band that chance explains."""
+    fits = {f.curve.n_fit for f in forecasts}
     return figure(
         "What was promised, and what happened",
         "The curve of a true forecast follows the diagonal, and lies inside the grey band 19 times "
         "out of 20.",
-        [*forecast_keys(forecasts), chance_key()],
+        [
+            *forecast_keys(forecasts),
+            # All forecasts have the same rows, but their maps may be of different rows or none.
+            chance_key(f"chance for {forecasts[-1].name}" if len(fits) > 1 else "chance"),
+        ],
         "observed share",
         _drawing(forecasts),
         "promised share",
@@ -33,7 +38,7 @@ def calibration(forecasts: Sequence[Measured]) -> Markup:
 def _drawing(forecasts: Sequence[Measured]) -> Markup:
     x, y = svg.x_axis(0.0, 1.0), svg.y_axis(0.0, 1.0, TALL)
     labels = [percent(t) for t in _TICKS]
-    curve = forecasts[0].curve  # all forecasts have the same rows and the same band
+    curve = forecasts[-1].curve
     p = curve.levels
     parts = [
         svg.area(x(p), y(curve.lower), y(curve.upper), "band"),
@@ -68,7 +73,7 @@ def _observed(f: Measured, j: int) -> str:
 
 
 def _limits(forecasts: Sequence[Measured], j: int) -> str:
-    curve, rows = forecasts[0].curve, forecasts[0].facts.rows
+    curve, rows = forecasts[-1].curve, forecasts[-1].facts.rows
     return span(*(percent(float(end[j]), rows) for end in (curve.lower, curve.upper)))
 
 
@@ -99,7 +104,7 @@ def _table(forecasts: Sequence[Measured]) -> Markup:
 def gauge(forecasts: Sequence[Measured]) -> Markup:
     """Draw the coverage of each forecast, the target, and what chance explains for the last."""
     last, rows = forecasts[-1].facts.verdict.coverage, forecasts[-1].facts.rows
-    target = _at(last.target)
+    target = _at(last.expected)
     width = _at(last.high - last.low)
     marks = [
         tag(
@@ -125,6 +130,7 @@ def gauge(forecasts: Sequence[Measured]) -> Markup:
         role="img",
         aria_label=(
             f"Share of outcomes inside their interval: {shares}. Promised {promise(last.target)}, "
+            f"{f'expected {percent(last.expected, rows)}, ' if last.reason else ''}"
             f"by chance {limits}."
         ),
         class_="gauge",

@@ -129,9 +129,15 @@ def _axis(forecasts: Sequence[Measured]) -> svg.Axis:
     ends = np.concatenate([np.append(_edges(f), f.widths.mean) for f in forecasts])
     ends = ends[np.isfinite(ends)]
     low, high = float(ends.min()), float(ends.max())
-    if low > 0 and high / low > _LOG_FROM:
+    if low > 0 and high / low > _LOG_FROM and not any(_in_steps(f) for f in forecasts):
         return svg.x_axis(low / 1.1, high * 1.1, logarithmic=True)
     return svg.x_axis(0.0, 1.05 * high or 1.0)
+
+
+def _in_steps(f: Measured) -> bool:
+    """Whether the bars stand around single widths, as those of intervals of counts."""
+    found = f.widths
+    return found.edges.size > 2 and bool(found.edges[0] < found.quantiles[0])
 
 
 def _edges(f: Measured) -> FloatArray:

@@ -21,6 +21,10 @@ from trueline.metrics import interval_misses
 
 _MOST_ROWS = 200
 _FEW_BARS = 60
+# Share of the outcomes that atoms must hold for the outcomes to be drawn as discrete ones, and how
+# far a bar reaches beyond its ends, in steps between the values.
+_NEARLY_ALL = 0.99
+_AROUND = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +45,12 @@ class Shown:
 def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured]) -> Shown:
     """Choose rows evenly spaced along one column, along predicted values or in given order."""
     n = forecasts[-1].rows.median.size
+    # Bars and dots of discrete outcomes would hide each other.
+    most = _FEW_BARS if _step(forecasts[-1]) else _MOST_ROWS
     if len(columns) == 1:
         ((name, values),) = columns.items()
         if is_continuous(values):
-            found = _along(name, values)
+            found = _along(name, values, most)
             if found is not None:
                 return found
     if len(columns) > 1:
@@ -52,16 +58,16 @@ def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured])
         name = "rows, from the lowest to the highest predicted value"
     else:
         order, name = np.arange(n), "rows, in the given order"
-    rows = order[_even(n)].astype(np.intp)
+    rows = order[_even(n, most)].astype(np.intp)
     at = np.arange(rows.size, dtype=np.float64)
     return Shown(rows, at, name, (), ())
 
 
-def _even(n: int) -> NDArray[np.intp]:
-    return np.unique(np.linspace(0, n - 1, min(n, _MOST_ROWS)).round().astype(np.intp))
+def _even(n: int, most: int) -> NDArray[np.intp]:
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
 
 
-def _along(name: str, values: NDArray[Any]) -> Shown | None:
+def _along(name: str, values: NDArray[Any], most: int) -> Shown | None:
     time = values.dtype.kind == "M"
     if time:
         seconds = values.astype("datetime64[s]")
@@ -72,7 +78,7 @@ def _along(name: str, values: NDArray[Any]) -> Shown | None:
     if known.size < 2 or numbers[known].min() == numbers[known].max():
         return None
     order = known[np.argsort(numbers[known], kind="stable")]
-    rows = order[_even(order.size)]
+    rows = order[_even(order.size, most)]
     at = numbers[rows].astype(np.float64)
     if time:
         ticks = np.linspace(at[0], at[-1], 4)[1:-1]
@@ -92,7 +98,7 @@ def intervals(
     outcomes = y[shown.rows]
     drawn = [f.dist._take(shown.rows) for f in forecasts]
     ends = [part._interval(np.array(coverage)) for part in drawn]
-    scale = _scale(outcomes, np.concatenate(ends))
+    scale = _scale(outcomes, np.concatenate(ends), max(_step(f) for f in forecasts))
     several = len(forecasts) > 1
     figures = []
     for f, part, (lower, upper) in zip(forecasts, drawn, ends, strict=True):
@@ -125,20 +131,28 @@ class _Bars:
     missed: NDArray[np.bool_]
 
 
-def _scale(outcomes: FloatArray, ends: FloatArray) -> svg.Axis:
+def _step(f: Measured) -> float:
+    """Return the distance between neighbouring values of discrete outcomes; 0 for others."""
+    found = f.evaluation.atoms
+    if len(found) < 2 or sum(atom.observed for atom in found) < _NEARLY_ALL:
+        return 0.0
+    return float(np.diff([atom.value for atom in found]).min())
+
+
+def _scale(outcomes: FloatArray, ends: FloatArray, step: float) -> svg.Axis:
     ends = ends[np.isfinite(ends)]
     low, high = float(outcomes.min()), float(outcomes.max())
     if ends.size:
         # A few very wide intervals must not flatten all others.
         low, high = min(low, np.quantile(ends, 0.005)), max(high, np.quantile(ends, 0.995))
-    room = 0.04 * (high - low) or 1.0
+    room = max(0.04 * (high - low), 0.5 * step) or 1.0
     return svg.y_axis(low - room, high + room, LOW)
 
 
 def _note(missed: NDArray[np.bool_], f: Measured) -> str:
     n, total = missed.size, f.rows.inside.size
     rows = f"{count(n)} of {count(total)} rows, evenly spaced" if n < total else counted(n, "row")
-    expected = number((1.0 - f.facts.target) * n, 2)
+    expected = number((1.0 - f.evaluation.coverage_expected) * n, 2)
     return f"{rows}: {count(missed.sum())} missed, {expected} expected."
 
 
@@ -147,9 +161,13 @@ def _drawing(f: Measured, shown: Shown, y: svg.Axis, bars: _Bars, unit: str) -> 
     x = svg.x_axis(float(shown.at[0] - room), float(shown.at[-1] + room))
     across = x(shown.at)
     edges = np.concatenate([[x.start], 0.5 * (across[1:] + across[:-1]), [x.stop]])
-    bottom, top, dots = y(bars.lower), y(bars.upper), y(bars.outcome)
+    step = _step(f)
+    # An interval of counts contains the counts at its ends, so that its bar reaches around them.
+    bottom, top = y(bars.lower - _AROUND * step), y(bars.upper + _AROUND * step)
+    dots = y(bars.outcome)
     size = "thick" if across.size <= _FEW_BARS else "thin"
-    parts = [svg.frame(x, y, shown.ticks, shown.labels, y.ticks(7))]
+    ticks = [tick for tick in y.ticks(7) if not step or (tick / step).is_integer()]
+    parts = [svg.frame(x, y, shown.ticks, shown.labels, ticks)]
     if shown.joined:
         parts.append(svg.path(across, y(bars.middle), "centre"))
     for i, row in enumerate(shown.rows):
