@@ -484,9 +484,12 @@ def test_numbers_from_numpy_are_parameters():
 
 
 def test_unknown_parameters():
-    message = "Isotonic has no parameter 'finite'; expected one of ['finite_sample']."
+    message = "Isotonic has no parameter 'finite'; expected one of ['finite_sample', 'support']."
     refused(ValueError, message, tl.Isotonic().set_params, finite=True)
-    message = "Grouped has no parameter 'inner'; expected one of ['recalibrator', 'shrinkage']."
+    message = (
+        "Grouped has no parameter 'inner'; "
+        "expected one of ['recalibrator', 'shrinkage', 'support']."
+    )
     refused(ValueError, message, tl.Grouped().set_params, inner__finite_sample=True)
     message = (
         "recalibrator__finite_sample cannot be set: recalibrator is None; expected a recalibrator. "

@@ -1,4 +1,4 @@
-"""Outcomes that take few values: atoms of the right mass at the values that were seen.
+"""Outcomes that take few values, with maps that are told of no support: atoms of the right mass.
 
 With n rows, C_j of them at or below the value v_j, the finite-sample map has R(v_j) =
 C_j / (n + 1). One row of every tie is spread over the way from the value below, as any single
@@ -36,7 +36,7 @@ OUTCOMES = {"grades": GRADES, "counts": counts(), "coin": np.repeat([0.0, 1.0], 
 def recalibrated(y, forecast, finite_sample=True):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.CalibrationWarning)  # of ties, which are meant
-        map_ = tl.Isotonic(finite_sample).fit(y, forecast(len(y)))
+        map_ = tl.Isotonic(finite_sample, support=None).fit(y, forecast(len(y)))
     return map_.transform(forecast(1))
 
 
@@ -187,13 +187,13 @@ def test_other_forecasts_of_a_constant(base):
     """The score of a value is the same in every row, so the atoms are there as well."""
     n = len(GRADES)
     if base == "Samples":
-        forecast = tl.Samples(np.tile(np.linspace(4.0, 7.5, 20), (n, 1)))
+        forecast = tl.Samples(np.tile(np.linspace(4.1, 7.6, 20), (n, 1)))
     elif base == "Quantiles":
         forecast = tl.Quantiles([0.1, 0.5, 0.9], np.tile([4.5, 5.5, 7.0], (n, 1)))
     else:
         forecast = tl.Mixture([tl.Normal(np.full(n, 5.0), 0.5), tl.Normal(np.full(n, 6.0), 1.0)])
     with pytest.warns(tl.CalibrationWarning, match="1599 rows have only 6 distinct scores"):
-        dist = tl.Isotonic().fit(GRADES, forecast).transform(forecast[:1])
+        dist = tl.Isotonic(support=None).fit(GRADES, forecast).transform(forecast[:1])
     values, count = np.unique(GRADES, return_counts=True)
     np.testing.assert_allclose(
         dist.cdf(values[None, :])[0], np.cumsum(count) / (n + 1), rtol=0, atol=1e-12

@@ -64,12 +64,20 @@ def test_the_kind_decides_what_the_map_transforms(kind):
         (ValueError, "scores is empty; expected at least one row.", [[]], {}),
         (TypeError, "scores holds strings; expected real numbers.", [["a"]], {}),
         (ValueError, "upper has 1 rows but scores has 2; expected", [[0.0, 1.0]], {"upper": [0.0]}),
-        (ValueError, "upper[1] is nan; expected finite", [[0.0, 1.0]], {"upper": [0.0, np.nan]}),
         (
-            NotImplementedError,
-            "scores[1] is 1.0 and upper[1] is 2.0; expected equal ends, because maps do not learn",
+            ValueError,
+            "scores[1] is 1.0 and upper[1] is nan; expected an upper end that is not below",
             [[0.0, 1.0]],
-            {"upper": [0.0, 2.0]},
+            {"upper": [0.0, np.nan]},
+        ),
+        (
+            ValueError,
+            (
+                "scores[0] is inf and upper[0] is inf; expected an upper end that is not below the "
+                "lower one, and finite ends where both are equal."
+            ),
+            [[np.inf]],
+            {"upper": [np.inf]},
         ),
         (
             ValueError,

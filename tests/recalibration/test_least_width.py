@@ -213,7 +213,7 @@ class TestChoice:
         y, spread = rng.normal(size=(2, 1000)), rng.uniform(size=1000)
         e = choose_width(y[0], tl.Normal(np.zeros(1000), spread), None, LAW_OF)
         crps = [
-            tl.Isotonic().fit(y[0], F).transform(F).crps(y[1]).mean()
+            tl.Isotonic().fit_scores(F.score(y[0])).transform(F).crps(y[1]).mean()
             for F in (tl.Normal(np.zeros(1000), spread + width) for width in (0.0, e))
         ]
         assert e > 0.0

@@ -72,7 +72,10 @@ def test_the_document_is_plain_json_with_a_version():
     assert list(found) == ["format", "version", "recalibrator", "state"]
     assert found["format"] == "trueline-recalibrator"
     assert found["version"] == 1
-    assert found["recalibrator"] == {"class": "Smooth", "params": {"n_knots": 4}}
+    assert found["recalibrator"] == {
+        "class": "Smooth",
+        "params": {"n_knots": 4, "support": "auto"},
+    }
     assert set(found["state"]["scores"]) == {"kind", "values", "lower", "upper", "error"}
 
 
@@ -244,13 +247,13 @@ KINDS = "('standardised', 'residual', 'normal score')"
             "exact",
             ["recalibrator", "params"],
             {},
-            "the params of Isotonic must be ['finite_sample']",
+            "the params of Isotonic must be ['finite_sample', 'support']",
         ),
         (
             "exact",
             ["recalibrator", "params", "extra"],
             1,
-            "the params of Isotonic must be ['finite_sample']",
+            "the params of Isotonic must be ['finite_sample', 'support']",
         ),
         (
             "exact",

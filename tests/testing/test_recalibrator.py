@@ -363,7 +363,7 @@ MUTANTS = {
     ),
     "get_params knows less in depth": Mutant(
         {"get_params": lambda self, deep=True: {} if deep else Good.get_params(self)},
-        "get_params(deep=True) lacks ['finite_sample']",
+        "get_params(deep=True) lacks ['finite_sample', 'support']",
     ),
     "any parameter will do": Mutant(
         {"set_params": lambda self, **params: self},

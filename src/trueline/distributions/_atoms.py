@@ -62,6 +62,10 @@ class Atoms(ABC):
         """A finite x for each finite y, increasing, with T(x) = y wherever some x has that."""
 
     @abstractmethod
+    def outer(self, x: FloatArray) -> FloatArray:
+        """Inverse of `inner`, which is no possible outcome if x is not `inner` of one."""
+
+    @abstractmethod
     def outcome(self, x: FloatArray) -> FloatArray:
         """T(x)."""
 
@@ -131,6 +135,9 @@ class Lattice(Atoms):
 
     def inner(self, y: FloatArray) -> FloatArray:
         return y
+
+    def outer(self, x: FloatArray) -> FloatArray:
+        return x
 
     def outcome(self, x: FloatArray) -> FloatArray:
         return self.values[np.searchsorted(self.cuts, x, side="left")]
@@ -263,11 +270,13 @@ class Ends(Atoms):
         x = np.where(y > self.high, np.inf, self.inner(y))
         return np.where(y <= self.low, -np.inf, x)
 
-    def outcome(self, x: FloatArray) -> FloatArray:
+    def outer(self, x: FloatArray) -> FloatArray:
         low, high = self._shifts
         y = x if low == 0.0 else self.low + _straighten(x - self.low, low)
-        y = y if high == 0.0 else self.high - _straighten(self.high - y, high)
-        return np.clip(y, self.low, self.high)
+        return y if high == 0.0 else self.high - _straighten(self.high - y, high)
+
+    def outcome(self, x: FloatArray) -> FloatArray:
+        return np.clip(self.outer(x), self.low, self.high)
 
     def log_slope(self, y: FloatArray) -> FloatArray:
         low, high = self._shifts
@@ -355,8 +364,10 @@ def _bend(y: FloatArray, shift: float) -> FloatArray:
 
 
 def _straighten(x: FloatArray, shift: float) -> FloatArray:
-    """Inverse of `_bend` for x beyond the cut."""
-    return np.where(x < _STRETCHED * abs(shift), (x - shift) / _squeeze(shift), x)
+    """Inverse of `_bend`."""
+    y = x - shift
+    near = np.maximum(y, 0.0) / _squeeze(shift) + np.minimum(y, 0.0)
+    return np.where(x < _STRETCHED * abs(shift), near, x)
 
 
 class _Piece:

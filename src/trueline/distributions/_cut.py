@@ -125,7 +125,7 @@ class Cut(Distribution):
         return np.where(on_atom, low, own_low), np.where(on_atom, high, own_high)
 
     def _unscore(self, s: FloatArray) -> FloatArray:
-        return self.atoms.outcome(self.base._unscore(s))
+        return self.atoms.outer(self.base._unscore(s))
 
     def _grid(self, z: FloatArray) -> FloatArray:
         inner = self.atoms.outcome(self.base._grid(z))
@@ -139,7 +139,8 @@ class Cut(Distribution):
         return self.base._continuous()
 
     def _widened(self, e: float) -> Distribution:
-        return Cut(self.base._widened(e), self.atoms)
+        base = self.base._widened(e)
+        return self if base is self.base else Cut(base, self.atoms)
 
     def _learned_laws(self) -> list[Law]:
         return self.base._learned_laws()

@@ -176,9 +176,9 @@ def _number(value: Any, name: str) -> float | None:
 def learn_support(y: FloatArray) -> Support | None:
     """Return the support of outcomes that have atoms; None if they have none.
 
-    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows or more for each on average
-    (counts and ratings), or if one end of their range holds at least 1% of the rows, and far more
-    than other values do.
+    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows
+    or more for each on average (counts and ratings), or if one end of their range holds at least
+    1% of the rows, and far more than other values do.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class ScoreBased(Recalibrator):
     is_mergeable = True
     is_exportable = True
 
-    support: Support | str | None
+    support: Support | str | None = "auto"
     _scores: Scores | None = None
     _parts: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]
@@ -66,7 +66,8 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        return self._fit_scaled(1.0, y, dist, sample_weight, groups)
+        preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
+        return self._fit_prepared(preparation, y, dist, sample_weight, groups)
 
     def _fit_scaled(
         self,
@@ -102,7 +103,7 @@ class ScoreBased(Recalibrator):
         """Learn the map from prepared forecasts, with scores multiplied by a factor."""
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
         rows = rows if factor == 1.0 else rows.scaled(factor)
-        return self._fit_rows(rows, groups)._prepared_by(preparation)
+        return self._fit_rows(rows, groups, stacklevel=5)._prepared_by(preparation)
 
     def fit_scores(
         self,
@@ -115,9 +116,9 @@ class ScoreBased(Recalibrator):
     ) -> Self:
         self._check_params()
         rows = ScoreRows.of_scores(scores, upper, sample_weight, kind)
-        return self._fit_rows(rows, groups)._prepared_by(Preparation())
+        return self._fit_rows(rows, groups, stacklevel=4)._prepared_by(Preparation())
 
-    def _fit_rows(self, rows: ScoreRows, groups: ArrayLike | None) -> Self:
+    def _fit_rows(self, rows: ScoreRows, groups: ArrayLike | None, stacklevel: int) -> Self:
         names, codes = self._codes(groups, len(rows))
         by_group: dict[Key, Scores] = {}
         if codes is not None:
@@ -127,7 +128,7 @@ class ScoreBased(Recalibrator):
             for name, part in rows_by_group(rows, codes, names):
                 by_group[name] = part.sort()
         scores = rows.sort()
-        scores.warn_if_weak(rows.n_weighted)
+        scores.warn_if_weak(rows.n_weighted, stacklevel)
         return self._learn(scores, by_group)
 
     def partial_fit(

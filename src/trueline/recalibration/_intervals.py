@@ -2,8 +2,8 @@
 
 Such a row says only that its score lies between those just below and at the outcome. It is spread
 over the interval as a normal law of all scores is, so that a perfect forecast is mapped to itself:
-for F itself in place of that law, the mean over rows of clip((u - F(y-)) / (F(y) - F(y-)), 0, 1) has
-expectation u (Czado, Gneiting and Held, 2009, doi:10.1111/j.1541-0420.2009.01191.x).
+for F itself in place of that law, the mean over rows of clip((u - F(y-)) / (F(y) - F(y-)), 0, 1)
+has expectation u (Czado, Gneiting and Held, 2009, doi:10.1111/j.1541-0420.2009.01191.x).
 """
 
 from __future__ import annotations
@@ -16,7 +16,14 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws import LOG_SQRT_2PI
-from trueline.recalibration._scores import Exact, Scores, collapse, joint_squares, sum_of_squares
+from trueline.recalibration._scores import (
+    Exact,
+    Scores,
+    collapse,
+    fallback_scale,
+    joint_squares,
+    sum_of_squares,
+)
 
 # Points per interval: so many that all intervals together have the first number, within bounds.
 _POINTS = 1 << 18
@@ -90,7 +97,8 @@ class Intervals(Scores):
             np.where(np.isfinite(lower), lower, upper),
             np.where(np.isfinite(upper), upper, lower),
         )
-        middle = 0.5 * ends[0] + 0.5 * ends[1]
+        with np.errstate(invalid="ignore"):  # an interval may be the whole line
+            middle = 0.5 * ends[0] + 0.5 * ends[1]
         known = np.isfinite(middle)
         if not known.any():
             return 0.0, 1.0
@@ -101,9 +109,12 @@ class Intervals(Scores):
             known &= np.abs(middle - centre) <= reach
         lower, upper, middle, w = lower[known], upper[known], middle[known], w[known]
         w = w / w.sum()
-        mean = float(w @ middle)
+        # Relative to the median, so that equal middles have a deviation of exactly zero.
+        mean = centre + float(w @ (middle - centre))
         width = np.where(np.isfinite(upper - lower), upper - lower, 0.0)
-        start = std = float(np.sqrt(w @ ((middle - mean) ** 2 + width**2 / 12.0))) or 1.0
+        start = std = float(
+            np.sqrt(w @ ((middle - mean) ** 2 + width**2 / 12.0))
+        ) or fallback_scale(centre, self.kind)
         for _ in range(_STEPS):  # of expectation and maximisation
             first, second = _moments((lower - mean) / std, (upper - mean) / std)
             shift = float(w @ first)
@@ -119,6 +130,12 @@ class Intervals(Scores):
     @property
     def size(self) -> int:
         return FEWEST_POINTS * len(self.lower)
+
+    @property
+    def distinct(self) -> int:
+        # Equal intervals are spread, so that their rows do not tie.
+        narrow = self.lower == self.upper
+        return len(np.unique(self.lower[narrow])) + int(np.count_nonzero(~narrow))
 
     @property
     def total(self) -> float:
@@ -159,7 +176,7 @@ class Intervals(Scores):
 def _moments(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
     """First and second moment of a standard normal between a and b; the nearest point if a = b."""
     # The interval is mirrored to the side where probabilities keep their digits.
-    mirrored = a + b > 0
+    mirrored = a > -b
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
     with np.errstate(all="ignore"):
         log_mass = log_ndtr(high) + np.log1p(-np.exp(log_ndtr(low) - log_ndtr(high)))
@@ -179,7 +196,7 @@ def _within(
 ) -> FloatArray:
     """Return quantiles of the normal law between `lower` and `upper` at levels `share`, (n, k)."""
     a, b = (lower - mean) / std, (upper - mean) / std
-    mirrored = a + b > 0
+    mirrored = a > -b
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
     share = np.where(mirrored[:, None], 1.0 - share, share)
     probability = ndtr(low)[:, None] + (ndtr(high) - ndtr(low))[:, None] * share

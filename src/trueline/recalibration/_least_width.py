@@ -82,8 +82,8 @@ def least_width(y: FloatArray, dist: Distribution, w: FloatArray | None, law_of:
     >>> scale[0] = 1e-6
     >>> F = tl.Normal(np.zeros(1000), scale)
     >>> e = least_width(y, F, None, tl.Isotonic()._law_of)
-    >>> before = tl.Isotonic().fit(y, F).transform(F)
-    >>> after = tl.Isotonic().fit(y, F._widened(e)).transform(F._widened(e))
+    >>> before = tl.Isotonic().fit_scores(F.score(y)).transform(F)
+    >>> after = tl.Isotonic().fit_scores(F._widened(e).score(y)).transform(F._widened(e))
     >>> bool(before.std()[1] > 1000.0), bool(0.9 < after.std()[1] < 1.1)
     (True, True)
     """

@@ -221,6 +221,6 @@ def _check_upper(lower: FloatArray, upper: FloatArray) -> None:
     if bad.any():
         i = int(np.argmax(bad))
         raise ValueError(
-            f"scores[{i}] is {lower[i]} and upper[{i}] is {upper[i]}; expected an upper end that is "
-            f"not below the lower one, and finite ends where both are equal."
+            f"scores[{i}] is {lower[i]} and upper[{i}] is {upper[i]}; expected an upper end that "
+            f"is not below the lower one, and finite ends where both are equal."
         )

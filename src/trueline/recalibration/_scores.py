@@ -84,6 +84,11 @@ class Scores(ABC):
         """Total weight, which is the number of rows if every row has a weight of one."""
 
     @property
+    def distinct(self) -> int:
+        """Number of distinct scores."""
+        return len(self.values)
+
+    @property
     def unit(self) -> float:
         """The weight that counts as one row: sum(w^2) / sum(w) over the rows, but at least 1.
 
@@ -152,7 +157,7 @@ class Scores(ABC):
         centre = x[len(x) // 2]
         offset = float(np.average(x - centre, weights=w))
         std = float(np.sqrt(np.average((x - centre - offset) ** 2, weights=w)))
-        return float(centre) + offset, std if std > 0 else _fallback_scale(x[0], self.kind)
+        return float(centre) + offset, std if std > 0 else fallback_scale(x[0], self.kind)
 
     def mean_excesses(self) -> tuple[float, float]:
         """Return the scales of the tails: mean excesses below a low and above a high threshold."""
@@ -162,7 +167,7 @@ class Scores(ABC):
 
     def warn_if_weak(self, rows: int, stacklevel: int = 4) -> None:
         """Warn of ties and small weights, which make a map weaker than its rows suggest."""
-        distinct = len(self.values)
+        distinct = self.distinct
         if rows > 2 and distinct < 0.5 * rows:
             warnings.warn(
                 f"{rows} rows have only {distinct} distinct scores: more than half are tied, so "
@@ -411,10 +416,10 @@ def _mean_excess(x: FloatArray, w: FloatArray, unit: float, kind: str) -> float:
             return excess
     # With few rows, or ties at the top, use the mean excess over the smallest value.
     excess = float(w @ (x - x[0])) / (total - unit if total > unit else total)
-    return excess if excess > 0 else _fallback_scale(x[0], kind)
+    return excess if excess > 0 else fallback_scale(x[0], kind)
 
 
-def _fallback_scale(x: float, kind: str) -> float:
+def fallback_scale(x: float, kind: str) -> float:
     """Return a scale for equal scores: their distance from the forecast, or one."""
     # A rounding error is not a distance, but residuals may be in any unit.
     least = 0.0 if kind == "residual" else 1e-12

@@ -330,9 +330,16 @@ def check_density(dist: Distribution) -> None:
 
 
 def check_intervals(dist: Distribution) -> None:
-    """Central intervals hold the median, nest, and end at their quantiles."""
+    """Central intervals hold the median, nest, and end at their quantiles.
+
+    A forecast that is cut has atoms that all rows share, and the smallest intervals that hold the
+    coverage, which do not nest.
+    """
     coverage = np.linspace(0.05, 0.99, 20)
     lower, upper = dist.interval(coverage)
+    if dist._atoms is not None:
+        _require_smallest(dist, coverage, lower, upper)
+        return
     median = dist.median()[:, None]
     hair = hair_of(np.concatenate([lower, upper], axis=1))
     holds = (lower <= median + hair) & (upper >= median - hair)
@@ -343,6 +350,19 @@ def check_intervals(dist: Distribution) -> None:
     fault = "an interval does not end at its quantiles"
     require_same(lower, dist.ppf(tail), fault)
     require_same(upper, dist.ppf(1.0 - tail), fault)
+
+
+def _require_smallest(
+    dist: Distribution, coverage: FloatArray, lower: FloatArray, upper: FloatArray
+) -> None:
+    mass = dist.cdf(upper) - dist.cdf(lower) + dist.pmf(lower)
+    ends = {"coverage": coverage, "lower": lower, "upper": upper}
+    fault = "an interval holds less than its coverage"
+    require_all(mass >= coverage - 1e-9, fault, **ends, found=mass)
+    tail = 0.5 * (1.0 - coverage)
+    central = dist.ppf(1.0 - tail) - dist.ppf(tail)
+    short = upper - lower <= central + hair_of(np.concatenate([lower, upper], axis=1))
+    require_all(short, "an interval is longer than the central one", **ends, central=central)
 
 
 def check_moments_and_crps(dist: Distribution, tolerance: float) -> None:
