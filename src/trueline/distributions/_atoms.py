@@ -296,8 +296,8 @@ class Ends(Atoms):
     def mean(self, latent: Distribution) -> FloatArray:
         pieces = self._pieces(latent)
         if np.isfinite(self.low):
-            return self.low + sum(piece.rise * piece.above()[:, 0] for piece in pieces)
-        return self.high - sum(piece.rise * piece.below()[:, 0] for piece in pieces)
+            return self.low + np.sum([piece.rise * piece.above()[:, 0] for piece in pieces], axis=0)
+        return self.high - np.sum([piece.rise * piece.below()[:, 0] for piece in pieces], axis=0)
 
     def var(self, latent: Distribution) -> FloatArray:
         # The second moment about an end is twice the integral of the distance from it, times the

@@ -78,7 +78,7 @@ class Support:
                 raise ValueError(
                     "values is given with low, high or step; expected one or the other."
                 )
-            found = sorted({_number(v, "values") for v in self.values})
+            found = sorted({_number(v, "values") or 0.0 for v in self.values})
             if len(found) < 2:
                 raise ValueError(
                     f"values holds {len(found)} different numbers; expected 2 or more."

@@ -189,7 +189,8 @@ def _absolute_errors(
     if atoms is None:
         return np.abs(y - centre)
     bounds = Cut(Point(centre), atoms)._score_bounds(y[:, None])
-    return expected_distances(*(ends[:, 0] for ends in bounds), w)
+    lower, upper = (ends[:, 0] for ends in bounds)
+    return expected_distances(lower, upper, w)
 
 
 class _Errors(NamedTuple):

@@ -18,8 +18,8 @@ Split = tuple[Rows, Rows]
 # share of them that do, after what chance explains is taken off, as in Cohen's kappa.
 _NEARLY_ALWAYS = 0.9
 # Copies stay together, with a warning, if a larger share of the rows repeat an earlier row. With a
-# smaller share, intervals of 90% hold at least (0.9 - 0.2) / 0.8 = 87.5% of new rows in any case, and
-# 90% if new rows repeat old ones as often as these repeat each other.
+# smaller share, intervals of 90% hold for at least (0.9 - 0.2) / 0.8 = 87.5% of new rows in any
+# case, and for 90% if new rows repeat old ones as often as these repeat each other.
 _MANY_COPIES = 0.2
 # What is learned from errors is fitted once per split; more splits are merged.
 _MOST_SPLITS = 10
@@ -65,7 +65,7 @@ def _shuffled(n_folds: int, X: Any, y: FloatArray, seed: int) -> list[Split]:
     folds = KFold(n_folds, shuffle=True, random_state=seed)
     original = find_copies(X, y)
     distinct = n if original is None else int(original.max()) + 1
-    if distinct < n_folds or n - distinct <= _MANY_COPIES * n:
+    if original is None or distinct < n_folds or n - distinct <= _MANY_COPIES * n:
         return list(folds.split(np.empty(n)))
     warnings.warn(
         f"{n - distinct} of {n} rows repeat the features and the outcome of an earlier row. "

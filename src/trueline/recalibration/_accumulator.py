@@ -78,7 +78,7 @@ class State:
         self._counted = np.zeros(2)
         # The law by which intervals are spread once scores are rounded.
         self._normal: tuple[float, float] | None = None
-        # Waiting rows: the lower ends of their intervals, the upper ends if any differ, and weights.
+        # Waiting rows: lower ends of their intervals, upper ends if any differ, and weights.
         self._buffer = np.empty(0)
         self._upper: FloatArray | None = None
         self._weights: FloatArray | None = None

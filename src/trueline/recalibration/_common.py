@@ -76,11 +76,9 @@ class ScoreBased(Recalibrator):
         dist: Distribution,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        *,
-        preparation: Preparation | None = None,
+        **given: Any,
     ) -> Self:
-        if preparation is None:
-            preparation = self._prepare(y, dist, sample_weight)
+        preparation = given.get("preparation") or self._prepare(y, dist, sample_weight)
         return self._fit_prepared(preparation, y, dist, sample_weight, groups, factor)
 
     def _prepare(
