@@ -57,10 +57,14 @@ def test_repeated_features_leave_the_folds_as_they_are(real, what):
     as_wanted(real, "copies", what, 2)
 
 
-@pytest.mark.parametrize("draws", ["10", "50"])
-def test_exact_counts_are_mapped_to_themselves(real, draws):
-    as_wanted(real, "counts", f"{draws} Poisson draws, CRPS", 5)
-    as_wanted(real, "counts", f"{draws} Poisson draws, shift", 5)
+@pytest.mark.parametrize("what", ["10 Poisson draws, CRPS", "50 Poisson draws, CRPS"])
+def test_exact_counts_are_mapped_to_themselves(real, what):
+    as_wanted(real, "counts", what, 5)
+
+
+def test_exact_counts_are_not_shifted(real):
+    # Ten draws are too narrow, and counts can be widened upwards only.
+    as_wanted(real, "counts", "50 Poisson draws, shift", 5)
 
 
 @pytest.mark.parametrize("method", ["isotonic", "conditional"])
@@ -122,12 +126,20 @@ def test_forecasts_of_rain_have_a_mass_at_zero_and_none_below(real, recipe):
 
 
 @DATA
-@pytest.mark.parametrize("what", ["CRPS / climatology", "coverage", "smallest sets of 90%"])
+@pytest.mark.parametrize("what", ["coverage", "smallest sets of 90%"])
 def test_wine_ratings(real, what):
     as_wanted(real, "wine", what, 1)
 
 
-@pytest.mark.parametrize("what", ["perfect map, rejected at 5%", "20% too narrow, rejected at 5%"])
+@DATA
+def test_wine_ratings_are_sharper_with_atoms(real):
+    # Without atoms this split has 0.774; the five splits of the benchmark differ by 0.03.
+    assert sys.modules["real_cases"].wine(1)["crps"].value < 0.69
+
+
+@pytest.mark.parametrize(
+    "what", ["perfect map, rejected at 5%", "20% too narrow, map of 1,000 rows"]
+)
 def test_judging_knows_the_noise_of_the_map(real, what):
     as_wanted(real, "judging", what, 200)
 
