@@ -20,7 +20,7 @@ from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
-from trueline.estimators._splits import Split, learning_splits
+from trueline.estimators._splits import LearningSplits, Split, learning_splits
 from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
 from trueline.recalibration import BY_NAME, Recalibrator
 
@@ -50,29 +50,28 @@ class Data(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """How widths change before recalibration: a smallest scale of normals, and a learned width.
-
-    `held_out` is the learned width of the calibration rows.
-    """
+    """How widths change before recalibration: a smallest scale of normals, and a learned width."""
 
     least_scale: float
     learned: Any = None
-    held_out: Any = None
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
         """Return forecasts of new rows with these widths."""
         dist = self._at_least(dist)
         return dist if self.learned is None else self.learned.apply(X, dist)
 
-    def apply_held_out(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return forecasts of these calibration rows, with widths that were learned without them.
+    def apply_as(self, honest: Distribution, dist: Distribution, rows: Rows) -> Distribution:
+        """Return forecasts of calibration rows with the widths that `honest` has in these rows.
 
-        X are the features of all calibration rows.
+        `honest` are forecasts of all calibration rows, with widths learned without them. The
+        forecasts keep their own widths if none are learned.
         """
         dist = self._at_least(dist)
-        if self.held_out is None:
+        if self.learned is None or self.learned.kind == "own":
             return dist
-        return self.held_out.apply(_safe_indexing(X, rows), dist, rows)
+        from trueline.estimators._learned_width import rescaled
+
+        return rescaled(dist, honest._width()[rows])
 
     def _at_least(self, dist: Distribution) -> Distribution:
         if type(dist) is not Normal or self.least_scale == 0.0:
@@ -170,24 +169,26 @@ def fit_models(
 
 def splits_to_learn(
     given: Sequence[Split] | None, cv: Any, data: Data, rows: Rows, seed: int
-) -> list[Split]:
+) -> LearningSplits:
     """Return splits of the calibration rows for what is learned from errors."""
     X, y, _, groups = data.take(rows)
     groups = groups if splits_by_group(cv) else None
-    return learning_splits(given or [], rows, len(data.y), X, y, groups, seed)
+    shuffled = isinstance(cv, int | np.integer)
+    n = len(data.y)
+    return learning_splits(given or [], rows, n, X, y, groups, seed, shuffled=shuffled)
 
 
 def learn_widths(
     scale_estimator: Any,
     data: Data,
     forecasts: OutOfFold,
-    splits: Sequence[Split],
+    learning: LearningSplits,
     model: Any,
     seed: int,
 ) -> tuple[Widths, OutOfFold]:
     """Learn the widths; return also the forecasts with widths learned without their rows.
 
-    `splits` are those of `learning_splits`. `model` is the fitted model, or None if its own scale
+    `model` is the fitted model, or None if its own scale
     is to be left as it is.
     """
     widths = Widths(0.0)
@@ -203,9 +204,8 @@ def learn_widths(
         X, y, weight, _ = data.take(forecasts.unique_rows)
         repeated = len(forecasts.first) < len(dist)
         firsts = dist._take(forecasts.first) if repeated else dist
-        learned, held_out = learn_width(scale_estimator, X, y, firsts, weight, splits, seed)
-        widths = widths._replace(learned=learned, held_out=held_out)
-        honest = held_out.apply(X, firsts, np.arange(len(firsts)))
+        learned, honest = learn_width(scale_estimator, X, y, firsts, weight, learning, seed)
+        widths = widths._replace(learned=learned)
         if not repeated:
             dist = honest
         elif learned.kind != "own":
