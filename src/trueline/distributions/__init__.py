@@ -13,7 +13,8 @@ from trueline.distributions._location_scale import (
     StudentT,
 )
 from trueline.distributions._public import rows_needed
-from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles, Samples
+from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
+from trueline.distributions._samples import Samples
 from trueline.distributions._support import Support, learn_support
 
 __all__ = [
