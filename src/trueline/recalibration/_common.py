@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, check_max_knots
 from trueline.distributions import Distribution
-from trueline.laws import ExponentialTail, NormalTail, PiecewiseLaw, ScoreLaw
+from trueline.laws import PiecewiseLaw, ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator, in_order, rows_by_group
 from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
 from trueline.recalibration._rows import ScoreRows
 from trueline.recalibration._scores import Key, Scores, combine
+from trueline.recalibration._tails import tails_of
 
 # Share of a row by which sums of weights may be off.
 _ROUNDING = 1e-9
@@ -220,11 +221,12 @@ class Isotonic(CommonMap):
     part, and the jump's mass has none.
 
     Beyond the outermost scores R continues with a tail, so that every quantile in (0, 1) is
-    finite. Its scale is the mean excess over a threshold with the root of n exceedances (5 to
-    100). Location-scale forecasts and `Point` get an exponential tail, which is heavier than
-    normal and so errs on the wide side. Other forecasts have normal scores and get a half-normal
-    tail, which continues the tail of the forecast. With a single row both tails start at the
-    score x of that row and have mean excess abs(x), or 1 if x is 0.
+    finite. Its scale is estimated from the root of n outermost rows (5 to 100). Location-scale
+    forecasts and `Point` get an exponential tail, whose scale is the mean excess over the
+    outermost score: it is longer where the mean excess grows towards the end, as for heavy tails,
+    and shorter where it falls. Other forecasts have normal scores and get a half-normal tail,
+    which continues the tail of the forecast. With a single row both tails start at the score x of
+    that row and have mean excess abs(x), or 1 if x is 0.
 
     Parameters
     ----------
@@ -282,9 +284,7 @@ class Isotonic(CommonMap):
             inner = _between(left, right, (1.0 - _ROUNDING) * unit / rows)
             knots, right, left = knots[inner], right[inner], left[inner]
             left = right if lower is upper else left
-        tail = NormalTail if scores.kind == "normal score" else ExponentialTail
-        below, above = scores.mean_excesses()
-        return PiecewiseLaw(knots, left, right, (tail(below), tail(above)))
+        return PiecewiseLaw(knots, left, right, tails_of(scores, knots[0], knots[-1]))
 
 
 def _between(left: FloatArray, right: FloatArray, least: float) -> slice:
