@@ -301,11 +301,12 @@ class Isotonic(CommonMap):
     part, and the jump's mass has none.
 
     Beyond the outermost scores R continues with a tail, so that every quantile in (0, 1) is
-    finite. Its scale is the mean excess over a threshold with the root of n exceedances (5 to
-    100). Location-scale forecasts and `Point` get an exponential tail, which is heavier than
-    normal and so errs on the wide side. Other forecasts have normal scores and get a half-normal
-    tail, which continues the tail of the forecast. With a single row both tails start at the
-    score x of that row and have mean excess abs(x), or 1 if x is 0.
+    finite. Its scale is estimated from the root of n outermost rows (5 to 100). Location-scale
+    forecasts and `Point` get an exponential tail, whose scale is the mean excess over the
+    outermost score: it is longer where the mean excess grows towards the end, as for heavy tails,
+    and shorter where it falls. Other forecasts have normal scores and get a half-normal tail,
+    which continues the tail of the forecast. With a single row both tails start at the score x of
+    that row and have mean excess abs(x), or 1 if x is 0.
 
     Parameters
     ----------
