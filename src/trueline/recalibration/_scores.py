@@ -162,7 +162,7 @@ class Scores(ABC):
 
     def warn_if_weak(self, rows: int, stacklevel: int = 4) -> None:
         """Warn of ties and small weights, which make a map weaker than its rows suggest."""
-        distinct = len(self.values)
+        distinct = self.size
         if rows > 2 and distinct < 0.5 * rows:
             warnings.warn(
                 f"{rows} rows have only {distinct} distinct scores: more than half are tied, so "
