@@ -6,6 +6,7 @@ from trueline.recalibration._auto import Auto
 from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
+from trueline.recalibration._preparation import FIRST_ROWS, Preparation
 from trueline.recalibration._quantile_forest import (
     BaggedTrees,
     QuantileForest,
@@ -29,6 +30,7 @@ BY_NAME: dict[str, type[Recalibrator]] = {
 
 __all__ = [
     "BY_NAME",
+    "FIRST_ROWS",
     "Auto",
     "BaggedTrees",
     "BetaCalibration",
@@ -37,6 +39,7 @@ __all__ = [
     "Grouped",
     "Isotonic",
     "Key",
+    "Preparation",
     "QuantileForest",
     "Recalibrator",
     "Scaling",

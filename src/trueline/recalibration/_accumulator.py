@@ -11,6 +11,7 @@ spread over points by a normal law, which is learned when the limit is reached, 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
@@ -18,11 +19,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray
+from trueline._validation import CalibrationWarning, FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import decode, encode
 from trueline.recalibration._cells import Cells
 from trueline.recalibration._document import (
+    check_kind_of_score,
     groups_from_json,
     preparation_from_json,
     scores_from_json,
@@ -234,6 +236,8 @@ class ScoreAccumulator:
     ----------
     n : int
         Number of rows with a weight above 0.
+    excluded : int
+        Number of these whose outcomes prepared forecasts exclude, if rows have their outcomes.
 
     Examples
     --------
@@ -257,6 +261,7 @@ class ScoreAccumulator:
         self.kind = kind
         self.preparation = preparation
         self.n = 0
+        self.excluded = 0
         self._max_values = max_values
         self._all: State | None = None
         self._groups: dict[Key, State] = {}
@@ -294,6 +299,8 @@ class ScoreAccumulator:
         self.n += len(rows)
         if not len(rows):
             return
+        if rows.outcomes is not None:
+            self.excluded += int(np.count_nonzero(self.preparation.excludes(rows.outcomes)))
         if codes is not None:
             for name, part in rows_by_group(rows, codes, names):
                 if name not in self._groups:
@@ -310,6 +317,7 @@ class ScoreAccumulator:
         check_same_preparation(self.preparation, other.preparation)
         merged = copy(self)
         merged.n = self.n + other.n
+        merged.excluded = self.excluded + other.excluded
         merged._all = _merged(self._all, other._all)
         keys = dict.fromkeys([*self._groups, *other._groups])
         states = {key: _merged(self._groups.get(key), other._groups.get(key)) for key in keys}
@@ -351,7 +359,8 @@ class ScoreAccumulator:
             Number of scores to keep; each group keeps as many, but all groups together no more
             than 2^20, or 500 each if that is more. By default all are kept.
         warn : bool, default False
-            Whether to warn of ties and small weights, as ``fit`` does.
+            Whether to warn of ties and small weights, as ``fit`` does, and of outcomes that the
+            preparation, which is learned from the first rows, excludes.
         """
         made = recalibrator._unfitted_copy()
         made._check_params()
@@ -363,6 +372,14 @@ class ScoreAccumulator:
             )
         if warn and not pooled.rounded:  # rounding ties scores that differ
             pooled.warn_if_weak(self.n)
+        if warn and self.excluded:
+            warnings.warn(
+                f"{self.excluded:,} of {self.n:,} outcomes are not among the values that the first "
+                f"rows suggest ({self.preparation}), and the forecasts exclude them. State the "
+                f"values that can occur with support=, or use support=None.",
+                CalibrationWarning,
+                stacklevel=3,
+            )
         if max_knots is not None:
             pooled = pooled.compress(max_knots)
             if by_group:
@@ -375,21 +392,25 @@ class ScoreAccumulator:
         """Return what `from_bytes` reads; an accumulator without rows gives no bytes."""
         if not self.n:
             return b""
-        document: dict[str, Any] = {"kind": self.kind, "n": self.n, "scores": None, "groups": None}
+        document: dict[str, Any] = {"kind": self.kind, "n": self.n, "excluded": self.excluded}
+        document |= {"scores": None, "groups": None, "preparation": self.preparation.to_json()}
         if self._all is not None:
             document["scores"] = scores_to_json(self._all.scores())
         if self._groups or self._compressed:
             document["groups"] = [[k, scores_to_json(s)] for k, s in self.group_scores().items()]
-        document["preparation"] = self.preparation.to_json()
         return encode(document)
 
     @classmethod
     def from_bytes(cls, data: bytes, max_bytes: int) -> Self:
         """Return the accumulator that `to_bytes` wrote, if its arrays fit in `max_bytes`."""
         document = decode(data, json.loads, _expect, max_bytes)
+        fields = {"kind", "n", "excluded", "scores", "groups", "preparation"}
+        _expect(isinstance(document, dict) and set(document) == fields, "a field is missing")
         preparation = preparation_from_json(document["preparation"])
-        made = cls(document["kind"], preparation=preparation)
-        made.n = document["n"]
+        made = cls(check_kind_of_score(document["kind"]), preparation=preparation)
+        made.n, made.excluded = document["n"], document["excluded"]
+        whole = type(made.n) is int and type(made.excluded) is int
+        _expect(whole and 0 <= made.excluded <= made.n > 0, "a number of rows is not possible")
         if document["scores"] is not None:
             made._all = State.of(scores_from_json(document["scores"]))
         if document["groups"] is not None:

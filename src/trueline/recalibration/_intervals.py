@@ -80,6 +80,7 @@ class Intervals(Scores):
         narrow = np.flatnonzero(self.lower == self.upper)
         w = np.ones(len(self.lower)) if self.weights is None else self.weights
         k = int(np.clip(_POINTS // max(len(wide), 1), FEWEST_POINTS, _MOST_POINTS))
+        k = 1 << (k.bit_length() - 1)  # a power of two, so that masses add up without rounding
         levels = (np.arange(k) + 0.5)[None, :] / k
         points = _within(self.lower[wide], self.upper[wide], *normal, levels)
         values = np.concatenate([self.lower[narrow], points.ravel()])
@@ -127,9 +128,13 @@ class Intervals(Scores):
     def values(self) -> FloatArray:  # type: ignore[override]  # those of the points
         return self.spread.values
 
+    def __len__(self) -> int:
+        """Return the number of intervals."""
+        return len(self.lower)
+
     @property
     def size(self) -> int:
-        return FEWEST_POINTS * len(self.lower)
+        return FEWEST_POINTS * len(self)
 
     @property
     def distinct(self) -> int:
@@ -152,7 +157,7 @@ class Intervals(Scores):
 
     def compress(self, max_knots: int) -> Scores:
         """Keep at most `max_knots` rows, all of them or points that stand for them."""
-        return self if len(self.lower) <= max_knots else self.spread.compress(max_knots)
+        return self if len(self) <= max_knots else self.spread.compress(max_knots)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         return self.spread.points()

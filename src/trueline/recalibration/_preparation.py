@@ -15,6 +15,8 @@ from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._least_width import LawOf, least_width
 from trueline.recalibration._rows import ScoreRows, check_outcomes
 
+#: Number of rows that a preparation is learned from, at least, if rows come in parts.
+FIRST_ROWS = 10_000
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
 _ENOUGH = 1 << 17
 _FEWEST = 2000
@@ -29,7 +31,15 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Preparation:
-    """Forecasts are widened by `least_width` and cut at `atoms`, in this order."""
+    """Forecasts are widened by `least_width` and cut at `atoms`, in this order.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.recalibration import Preparation
+    >>> Preparation(0.5)(tl.Normal([0.0], 1.0)).std()
+    array([1.5])
+    """
 
     least_width: float = 0.0
     atoms: Atoms | None = None

@@ -62,7 +62,7 @@ class Scores(ABC):
         """Return a summary in one line; the scores themselves are in ``values``."""
         rounded = ", rounded" if self.rounded else ""
         off = f", error {self.error:.2g}" if self.error else ""
-        rows = f"{len(self.values)} values of {self.total:.15g} rows"
+        rows = f"{len(self)} values of {self.total:.15g} rows"
         return f"<{type(self).__name__} {self.kind} scores: {rows}{rounded}{off}>"
 
     @staticmethod
@@ -102,10 +102,14 @@ class Scores(ABC):
         """Number of rows that the scores count as: the smaller of `total` and Kish's number."""
         return self.total / self.unit
 
+    def __len__(self) -> int:
+        """Return the number of values that are kept, or of intervals."""
+        return len(self.values)
+
     @property
     def size(self) -> int:
         """Number of values, or one below it that is known without computing them."""
-        return len(self.values)
+        return len(self)
 
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
