@@ -8,7 +8,8 @@ from pyarrow import parquet
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
 from trueline.files import Columns, FileError, _chunks, _passes
-from trueline.recalibration import _accumulator, _cells, _scores
+from trueline.recalibration import _accumulator
+from trueline.scores import _cells, _sorted as _scores
 
 METHODS = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
 

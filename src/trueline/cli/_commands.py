@@ -382,10 +382,9 @@ def _support(text: str) -> Support | str | None:
         return None if text == "none" else text
     low, colon, high = text.partition(":")
     try:
-        ends = [float(end) if end else None for end in (low, high)]
         if not colon:
             raise ValueError
-        return Support(*ends)
+        return Support(low=float(low) if low else None, high=float(high) if high else None)
     except ValueError:
         raise FileError(
             f"--support is {text!r}; expected auto, none, counts, or the ends of the range of the "

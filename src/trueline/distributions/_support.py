@@ -111,8 +111,8 @@ class Support:
             some = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
             raise ValueError(
                 f"y holds {y[rows[0]]:g} in row {rows[0]}, which the support {self!r} excludes "
-                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or state "
-                f"another support; support=None allows every number."
+                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or "
+                f"state another support; support=None allows every number."
             )
 
     def _excluded(self, y: FloatArray) -> tuple[NDArray[np.bool_], str]:

@@ -23,9 +23,9 @@ from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
 from trueline.estimators._splits import LearningSplits, Split, learning_splits
 from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
 from trueline.recalibration import BY_NAME, Recalibrator
-from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._least_width import choose_width
 from trueline.recalibration._preparation import Preparation, find_support
+from trueline.scores import empirical_law
 
 
 class Data(NamedTuple):

@@ -14,8 +14,8 @@ from trueline.distributions import Cut, Distribution, Normal, Point
 from trueline.distributions._atoms import Atoms
 from trueline.estimators._splits import LearningSplits, Split
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
-from trueline.recalibration._intervals import expected_distances
 from trueline.recalibration._preparation import Preparation
+from trueline.scores import expected_distances
 
 # The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 111.
 _TREES = 300

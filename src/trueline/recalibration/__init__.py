@@ -13,9 +13,8 @@ from trueline.recalibration._quantile_forest import (
     as_features,
     tree_features,
 )
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Key, Scores
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
+from trueline.scores import Key, ScoreRows, Scores
 
 #: Recalibrators by the short name that ``method`` and the command line accept.
 BY_NAME: dict[str, type[Recalibrator]] = {

@@ -19,7 +19,7 @@ from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
 from trueline.recalibration._preparation import Preparation
-from trueline.recalibration._scores import KINDS, Key, Scores
+from trueline.scores import KINDS, Key, Scores
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1

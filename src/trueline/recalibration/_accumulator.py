@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from trueline._validation import CalibrationWarning, FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import decode, encode
-from trueline.recalibration._cells import Cells
 from trueline.recalibration._document import (
     check_kind_of_score,
     groups_from_json,
@@ -30,12 +29,13 @@ from trueline.recalibration._document import (
     scores_from_json,
     scores_to_json,
 )
-from trueline.recalibration._intervals import FEWEST_POINTS
 from trueline.recalibration._preparation import Preparation, check_same_preparation
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import (
+from trueline.scores import (
+    FEWEST_POINTS,
+    Cells,
     Exact,
     Key,
+    ScoreRows,
     Scores,
     collapse,
     combine,

@@ -19,7 +19,6 @@ from trueline.recalibration._document import (
     scores_from_json,
     scores_to_json,
 )
-from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._preparation import (
     Preparation,
     check_same_preparation,
@@ -27,8 +26,7 @@ from trueline.recalibration._preparation import (
     prepare,
     stated_support,
 )
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Key, Scores, combine
+from trueline.scores import Key, ScoreRows, Scores, combine, empirical_law
 
 
 class ScoreBased(Recalibrator):

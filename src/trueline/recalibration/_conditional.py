@@ -25,7 +25,7 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
 from trueline.recalibration._quantile_forest import QuantileForest, as_features, weighted_quantiles
-from trueline.recalibration._rows import ScoreRows
+from trueline.scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
 _BLOCK = 1 << 16

@@ -17,10 +17,8 @@ from trueline.distributions import Support
 from trueline.distributions._atoms import Ends, Lattice
 from trueline.recalibration._abstract import FORMAT, VERSION, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode
-from trueline.recalibration._cells import round_scores
-from trueline.recalibration._intervals import Intervals
 from trueline.recalibration._preparation import Preparation
-from trueline.recalibration._scores import KINDS, Compressed, Exact, Key, Scores
+from trueline.scores import KINDS, Compressed, Exact, Intervals, Key, Scores, round_scores
 
 Classes = dict[str, type[Recalibrator]]
 

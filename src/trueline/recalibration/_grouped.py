@@ -16,7 +16,7 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
 from trueline.recalibration._common import CommonMap, ScoreBased, inner_map
 from trueline.recalibration._hierarchy import GroupPrior
-from trueline.recalibration._scores import Key, Scores, combine
+from trueline.scores import Key, Scores, combine
 
 _MOST_SHRINKAGE = 1e15
 # Groups whose scales are further apart than this factor differ enough to say so.

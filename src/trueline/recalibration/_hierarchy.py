@@ -17,8 +17,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.recalibration._cells import round_scores
-from trueline.recalibration._scores import Exact, Scores
+from trueline.scores import Exact, Scores, round_scores
 
 # Scales relative to the pooled scores: 1/32 to 64, three per factor of two.
 _LOG_SCALES = np.arange(-15, 19) / 3.0 * math.log(2.0)

@@ -16,8 +16,7 @@ from scipy.special import ndtr
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Quantiles
 from trueline.laws import ScoreLaw
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Scores
+from trueline.scores import ScoreRows, Scores
 
 LawOf = Callable[[Scores], ScoreLaw]
 

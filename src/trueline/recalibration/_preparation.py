@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
-from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._least_width import LawOf, least_width
-from trueline.recalibration._rows import ScoreRows, check_outcomes
+from trueline.scores import ScoreRows, check_outcomes, empirical_law
 
 #: Number of rows that a preparation is learned from, at least, if rows come in parts.
 FIRST_ROWS = 10_000

@@ -6,8 +6,8 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.laws import PiecewiseLaw
-from trueline.recalibration._scores import Scores
-from trueline.recalibration._tails import tails_of
+from trueline.scores._sorted import Scores
+from trueline.scores._tails import tails_of
 
 # Share of a row by which sums of weights may be off.
 _ROUNDING = 1e-9

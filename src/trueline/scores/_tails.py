@@ -6,7 +6,7 @@ import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.laws import ExponentialTail, NormalTail, Tail
-from trueline.recalibration._scores import Scores, fallback_scale
+from trueline.scores._sorted import Scores, fallback_scale
 
 # A tail is estimated from the square root of the number of rows, within these bounds.
 _FEWEST_EXCEEDANCES = 5

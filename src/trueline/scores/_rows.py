@@ -19,8 +19,8 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
-from trueline.recalibration._intervals import Intervals, draw_within
-from trueline.recalibration._scores import KINDS, Scores
+from trueline.scores._intervals import Intervals, draw_within
+from trueline.scores._sorted import KINDS, Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

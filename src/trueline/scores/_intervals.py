@@ -16,7 +16,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws import LOG_SQRT_2PI
-from trueline.recalibration._scores import (
+from trueline.scores._sorted import (
     Exact,
     Scores,
     collapse,

@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from trueline._validation import CalibrationWarning, FloatArray
-from trueline.recalibration._cells import round_scores
+from trueline.scores._cells import round_scores
 
 #: The name of a group.
 Key = str | int | float | bool
