@@ -161,8 +161,8 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
     if isinstance(scores, Intervals):
         # JSON has no infinity; the largest number stands for it.
         lower, upper = (np.nan_to_num(ends) for ends in scores.rows()[:2])
-        kept = dict(lower=lower, upper=upper, weights=scores.weights, squares=scores.squares)
-        return {"kind": scores.kind, "intervals": kept}
+        kept = {"lower": lower, "upper": upper, "weights": scores.weights}
+        return {"kind": scores.kind, "intervals": {**kept, "squares": scores.squares}}
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
         out["rounded"] = True
@@ -192,14 +192,15 @@ def preparation_from_json(data: Any) -> Preparation:
     if set(atoms) == {"values", "cuts"}:
         values = numbers(atoms["values"], "values", len(cuts) + 1)
         expect(bool((np.diff(values) > 0).all()), "the values of atoms do not increase")
-        good = (values[:-1] < cuts) & (cuts < values[1:])
-        expect(bool(good.all()), "a cut is not between its values")
+        between = (values[:-1] < cuts) & (cuts < values[1:])
+        expect(bool(between.all()), "a cut is not between its values")
         return Preparation(float(width), Lattice(values, cuts))
     expect(set(atoms) == {"low", "high", "cuts"}, "the atoms hold unexpected fields")
     ends = [end for end in (atoms["low"], atoms["high"]) if end is not None]
     numbers(ends, "ends", len(cuts))
-    low, high = (atoms["low"], -np.inf), (atoms["high"], np.inf)
-    made = Ends(*(float(other if end is None else end) for end, other in (low, high)), cuts)
+    low = -np.inf if atoms["low"] is None else float(atoms["low"])
+    high = np.inf if atoms["high"] is None else float(atoms["high"])
+    made = Ends(low, high, cuts)
     expect(made.is_valid(), "the cuts are not close to the ends of the range")
     return Preparation(float(width), made)
 
@@ -256,8 +257,8 @@ def _intervals(kind: str, data: Any) -> Intervals:
         expect(squares >= 0, "squares is below 0")
     most = np.finfo(np.float64).max
     lower, upper = np.where(lower == -most, -np.inf, lower), np.where(upper == most, np.inf, upper)
-    good = (lower <= upper) & (lower < most) & (upper > -most)
-    expect(bool(good.all()), "an interval of scores ends before it begins")
+    ordered = (lower <= upper) & (lower < most) & (upper > -most)
+    expect(bool(ordered.all()), "an interval of scores ends before it begins")
     return Intervals.of_rows(kind, lower, upper, w, squares)
 
 

@@ -12,7 +12,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
 from trueline.recalibration._empirical_law import empirical_law
-from trueline.recalibration._least_width import LawOf, least_width
+from trueline.recalibration._least_width import LawOf, in_order, least_width
 from trueline.recalibration._rows import ScoreRows, check_outcomes
 
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
@@ -112,12 +112,14 @@ def with_learned_cuts(
     if atoms is None:
         return preparation
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
-    wanted = share @ (y[:, None] <= atoms.values_below_cuts()[None, :])
-    some = np.flatnonzero((wanted > 0.0) & (wanted < 1.0))
+    below = atoms.values_below_cuts()
+    places = np.searchsorted(below, y, side="left")
+    wanted = np.cumsum(np.bincount(places, share, len(below) + 1))[:-1]
+    some = np.arange(places.min(), places.max())  # cuts with outcomes on both sides
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
     if len(y) > most:
-        few = np.argsort(y, kind="stable")[:: -(-len(y) // most)]
+        few = in_order(y, dist, w)[:: -(-len(y) // most)]
         y, dist, w = y[few], dist._take(few), None if w is None else w[few]
         share = share[few] / share[few].sum()
     wide = dist._widened(preparation.least_width)._uncut()
