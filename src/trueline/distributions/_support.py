@@ -220,8 +220,8 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     regular &= not ((np.diff(places) > 1.5) & common[1:] & common[:-1]).any()
     if not regular or places[-1] > _MOST_LISTED / (2.0 * _BEYOND):
         return Support(values=values.tolist())
-    low = float(values[0]) if counts[0] >= _FEWEST_AT_END else None
-    high = float(values[-1]) if counts[-1] >= _FEWEST_AT_END else None
+    low = float(values[0]) if _is_bound(*counts[:2], places[1]) else None
+    high = float(values[-1]) if _is_bound(*counts[:-3:-1], places[-1] - places[-2]) else None
     # Outcomes that are never negative, such as counts, stay so.
     through_zero = abs(values[0] / step - round(values[0] / step)) <= _ROUNDING
     if low is None and values[0] >= 0 and through_zero:
@@ -229,3 +229,13 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     if low is None and high is None and not through_zero:
         return Support(values=values.tolist())
     return Support(low=low, high=high, step=step)
+
+
+def _is_bound(at_end: int, beside: int, distance: float) -> bool:
+    """Whether outcomes end at a value, given the rows there and at the next, in `distance` steps.
+
+    If they went on, as the tail of counts does, they would fall at least as fast as between the
+    two. So many rows that some would be expected beyond the value show that nothing is there.
+    """
+    fall = min(at_end / beside, 1.0) if distance < 1.5 else 1.0
+    return at_end * fall >= _FEWEST_AT_END
