@@ -1,7 +1,6 @@
 """Batches of predictive distributions."""
 
 from trueline.distributions._abstract import Distribution, RecalibratedScores, ThroughLaw
-from trueline.distributions._combined import Mixture, Stacked, stack
 from trueline.distributions._cut import Cut, average
 from trueline.distributions._location_scale import (
     Laplace,
@@ -12,9 +11,11 @@ from trueline.distributions._location_scale import (
     RecalibratedLocationScale,
     StudentT,
 )
+from trueline.distributions._mixture import Mixture
 from trueline.distributions._public import rows_needed
 from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
 from trueline.distributions._samples import Samples
+from trueline.distributions._stacked import Stacked, stack
 from trueline.distributions._support import Support, learn_support
 
 __all__ = [

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,8 @@ class Atoms(ABC):
     values: FloatArray
     #: Values of X at which T jumps or begins or ends to be constant, one or more, increasing.
     cuts: FloatArray
+    #: Whether T(x) < y for x = lower(y) itself, and not only for all x below it.
+    closed_below: ClassVar[bool]
 
     @abstractmethod
     def with_cuts(self, cuts: FloatArray) -> Atoms:
@@ -55,7 +57,7 @@ class Atoms(ABC):
 
     @abstractmethod
     def lower(self, y: FloatArray) -> FloatArray:
-        """Largest x with T(x) < y, or an infinity."""
+        """Supremum of all x with T(x) < y, or an infinity; see `closed_below`."""
 
     @abstractmethod
     def inner(self, y: FloatArray) -> FloatArray:
@@ -111,6 +113,7 @@ class Lattice(Atoms):
 
     values: FloatArray
     cuts: FloatArray
+    closed_below: ClassVar[bool] = True
 
     def with_cuts(self, cuts: FloatArray) -> Lattice:
         return Lattice(self.values, cuts)
@@ -185,33 +188,46 @@ class Lattice(Atoms):
         return out + outside
 
     def interval(self, dist: Distribution, coverage: float) -> tuple[FloatArray, FloatArray]:
-        m = len(self.values)
-        first, last = np.zeros(len(dist), dtype=np.intp), np.full(len(dist), m - 1)
-        need = coverage - _ROUNDING
-        size = max(1, _BLOCK // m)
-        for begin in range(0, len(dist), size):
-            rows = np.arange(begin, min(begin + size, len(dist)))
+        ends = np.empty((2, len(dist)))
+        size = max(1, _BLOCK // len(self.values))
+        for start in range(0, len(dist), size):
+            rows = np.arange(start, min(start + size, len(dist)))
             cdf = dist._take(rows)._cdf(self.values[None, :])
-            cdf = np.broadcast_to(cdf, (len(rows), m))
-            best, most = np.full(len(rows), m), np.zeros(len(rows))
-            for start in range(m):
-                below = cdf[:, start - 1] if start else np.zeros(len(rows))
-                stop = (cdf < (below + need)[:, None]).sum(axis=1)
-                found = stop < m
-                if not found.any():
-                    break
-                mass = cdf[np.arange(len(rows)), np.minimum(stop, m - 1)] - below
-                length = self.values[np.minimum(stop, m - 1)] - self.values[start]
-                shortest = np.where(best < m, self.values[last[rows]] - self.values[first[rows]], 0)
-                shorter = (best == m) | (length < shortest - _ROUNDING)
-                heavier = (length <= shortest + _ROUNDING) & (mass > most + _ROUNDING)
-                better = found & (shorter | heavier)
-                first[rows[better]], last[rows[better]] = start, stop[better]
-                best[better], most[better] = stop[better] - start, mass[better]
-        return self.values[first], self.values[last]
+            cdf = np.broadcast_to(cdf, (len(rows), len(self.values)))
+            ends[:, rows] = _shortest(self.values, cdf, coverage)
+        return ends[0], ends[1]
 
     def to_json(self) -> dict[str, Any]:
         return {"values": self.values.tolist(), "cuts": self.cuts.tolist()}
+
+
+def _shortest(values: FloatArray, cdf: FloatArray, coverage: float) -> tuple[FloatArray, ...]:
+    """Ends of the shortest interval with the coverage in each row, given the CDF at the values.
+
+    Of intervals of the same length, it is the first of those with the largest probability. Both
+    ends move up through the values, so that each row takes at most two steps per value.
+    """
+    n, m = cdf.shape
+    below = np.concatenate([np.zeros((n, 1)), cdf[:, :-1]], axis=1)
+    need, slack = coverage - _ROUNDING, _ROUNDING * (values[-1] - values[0])
+    lower, upper = np.full(n, values[0]), np.full(n, values[-1])
+    shortest, most = np.full(n, np.inf), np.zeros(n)
+    rows = np.arange(n)
+    first = last = np.minimum((cdf <= _ROUNDING).sum(axis=1), m - 1)
+    while rows.size:
+        mass, length = cdf[rows, last] - below[rows, first], values[last] - values[first]
+        enough = mass >= need
+        shorter = length < shortest[rows] - slack
+        heavier = (length <= shortest[rows] + slack) & (mass > most[rows] + _ROUNDING)
+        better = enough & (shorter | heavier)
+        found = rows[better]
+        shortest[found], most[found] = length[better], mass[better]
+        lower[found], upper[found] = values[first[better]], values[last[better]]
+        first, last = first + enough, last + ~enough
+        left = cdf[rows, -1] - below[rows, np.minimum(first, m - 1)] >= need
+        left &= np.maximum(first, last) < m
+        rows, first, last = rows[left], first[left], last[left]
+    return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +241,7 @@ class Ends(Atoms):
     low: float
     high: float
     cuts: FloatArray
+    closed_below: ClassVar[bool] = False
 
     @property
     def values(self) -> FloatArray:  # type: ignore[override]  # computed from the two ends
@@ -294,10 +311,11 @@ class Ends(Atoms):
         return [_Piece(latent, *piece) for piece in zip(ends[:-1], ends[1:], rises, strict=True)]
 
     def mean(self, latent: Distribution) -> FloatArray:
-        pieces = self._pieces(latent)
-        if np.isfinite(self.low):
-            return self.low + np.sum([piece.rise * piece.above()[:, 0] for piece in pieces], axis=0)
-        return self.high - np.sum([piece.rise * piece.below()[:, 0] for piece in pieces], axis=0)
+        out = np.full(len(latent), self.low if np.isfinite(self.low) else self.high)
+        for piece in self._pieces(latent):
+            step = piece.above() if np.isfinite(self.low) else -piece.below()
+            out += piece.rise * step[:, 0]
+        return out
 
     def var(self, latent: Distribution) -> FloatArray:
         # The second moment about an end is twice the integral of the distance from it, times the
@@ -326,7 +344,7 @@ class Ends(Atoms):
         for piece in self._pieces(latent):
             out += piece.rise * piece.squares(np.clip(x, piece.start, piece.stop))
         outside = np.maximum(self.low - y, 0.0) + np.maximum(y - self.high, 0.0)
-        return out + outside
+        return np.maximum(out, 0.0) + outside
 
     def interval(self, dist: Distribution, coverage: float) -> tuple[FloatArray, FloatArray]:
         tail = 0.5 * (1.0 - coverage)

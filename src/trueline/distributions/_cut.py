@@ -9,7 +9,7 @@ import numpy as np
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._atoms import Atoms
-from trueline.distributions._combined import Mixture
+from trueline.distributions._mixture import Mixture
 from trueline.laws import Law, ScoreLaw
 
 
@@ -82,7 +82,8 @@ class Cut(Distribution):
         return self._at_finite("_cdf", self.atoms.upper(y), 0.0, 1.0)
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
-        return self._at_finite("_cdf", self.atoms.lower(y), 0.0, 1.0)
+        name = "_cdf" if self.atoms.closed_below else "_cdf_left"
+        return self._at_finite(name, self.atoms.lower(y), 0.0, 1.0)
 
     def _sf(self, y: FloatArray) -> FloatArray:
         return self._at_finite("_sf", self.atoms.upper(y), 1.0, 0.0)
@@ -119,10 +120,11 @@ class Cut(Distribution):
     def _score_bounds(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         lower, upper = self.atoms.lower(y), self.atoms.upper(y)
         low, high = (self._at_finite("_score", x, -np.inf, np.inf) for x in (lower, upper))
-        # Off the atoms the base may have atoms of its own.
+        # The base may have atoms of its own, off the atoms and where one of them begins.
         own_low, own_high = self.base._score_bounds(self.atoms.inner(y))
         on_atom = upper > lower
-        return np.where(on_atom, low, own_low), np.where(on_atom, high, own_high)
+        use_low = on_atom & (np.isinf(lower) | self.atoms.closed_below)
+        return np.where(use_low, low, own_low), np.where(on_atom, high, own_high)
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         return self.atoms.outer(self.base._unscore(s))

@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
-from trueline.laws import Law, NormalLaw, ScoreLaw
+from trueline.laws import Law, NormalLaw, ScoreLaw, count_in_rows
 
 # Number of levels of an outermost value from which it counts as a bound of the outcomes.
 _LEVELS_OF_A_BOUND = 3
@@ -350,20 +350,3 @@ class Quantiles(Interpolated):
 
     def _widened(self, e: float) -> Distribution:
         return self if e == 0.0 else Quantiles(self.levels, self.values + e * self.nodes)
-
-
-def count_in_rows(values: FloatArray, y: FloatArray, *, strict: bool = False) -> Rows:
-    """Number of values at or below y, or below y if strict, in each row; rows are sorted."""
-    n, m = values.shape
-    flat = values.ravel()
-    start = (np.arange(n) * m - 1)[:, None]
-    count = np.zeros(np.broadcast_shapes(y.shape, (n, 1)), dtype=np.intp)
-    step = 1 << (m.bit_length() - 1)
-    while step:
-        probe = count + step
-        value = flat[start + np.minimum(probe, m)]
-        passed = (value < y) if strict else (value <= y)
-        passed &= probe <= m
-        count += step * passed
-        step >>= 1
-    return count

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from trueline._validation import FloatArray, Rows, matrix
 from trueline.distributions._abstract import Distribution
-from trueline.distributions._quantiles import RecalibratedQuantiles, count_in_rows
-from trueline.laws import NormalLaw, ScoreLaw
+from trueline.distributions._quantiles import RecalibratedQuantiles
+from trueline.laws import NormalLaw, ScoreLaw, count_in_rows
 
 
 class Samples(Distribution):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -21,8 +23,8 @@ _FEWEST_ROWS = 30
 _FEWEST_AT_END = 5
 _SHARE_AT_END = 0.01
 _TIMES_ORDINARY = 5.0
-# Rows that show whether outcomes repeat at all, which most do not.
-_GLANCE = 2000
+# Rows from which a value is so common that those between it and another one would occur as well.
+_COMMON = 10
 # More values than this are hardly different from a continuum.
 _MOST_LISTED = 1000
 # Values that may occur beyond those seen, in units of the range seen.
@@ -68,7 +70,8 @@ class Support:
 
     def __post_init__(self) -> None:
         for name in ("low", "high", "step"):
-            object.__setattr__(self, name, _number(getattr(self, name), name))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _number(getattr(self, name), name))
         if self.step is not None and self.step <= 0:
             raise ValueError(f"step is {self.step}; expected a number above 0.")
         if self.low is not None and self.high is not None and self.low >= self.high:
@@ -78,7 +81,9 @@ class Support:
                 raise ValueError(
                     "values is given with low, high or step; expected one or the other."
                 )
-            found = sorted({_number(v, "values") or 0.0 for v in self.values})
+            if not isinstance(self.values, Iterable):
+                raise ValueError(f"values is {self.values!r}; expected a sequence of numbers.")
+            found = sorted({_number(v, "values") for v in self.values})
             if len(found) < 2:
                 raise ValueError(
                     f"values holds {len(found)} different numbers; expected 2 or more."
@@ -165,12 +170,12 @@ def _lattice(values: FloatArray) -> Lattice:
     return Lattice(values, 0.5 * (values[1:] + values[:-1]))
 
 
-def _number(value: Any, name: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool | str) or not np.isscalar(value) or not np.isfinite(float(value)):  # type: ignore[arg-type]
-        raise ValueError(f"{name} holds {value!r}; expected finite numbers.")
-    return float(value)  # type: ignore[arg-type]
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # an integer may be beyond float64
+            if np.isfinite(float(value)):
+                return float(value)
+    raise ValueError(f"{name} holds {value!r}; expected finite numbers.")
 
 
 def learn_support(y: FloatArray) -> Support | None:
@@ -195,15 +200,17 @@ def learn_support(y: FloatArray) -> Support | None:
     n = len(y)
     if n < _FEWEST_ROWS:
         return None
-    few = y[:: max(len(y) // _GLANCE, 1)]
-    if len(np.unique(few)) == len(few):
+    least = max(_FEWEST_AT_END, _SHARE_AT_END * n)
+    piled_up = any(np.count_nonzero(y == end) >= least for end in (y.min(), y.max()))
+    # Continuous outcomes are recognised without sorting all of them.
+    if not piled_up and len(np.unique(y[: _MOST_VALUES + 1])) > _MOST_VALUES:
         return None
     values, counts = np.unique(y, return_counts=True)
     if len(values) < 2:
         return None
     if len(values) <= _MOST_VALUES and n >= _ROWS_PER_VALUE * len(values):
         return _discrete(values, counts)
-    least = max(_FEWEST_AT_END, _SHARE_AT_END * n, _TIMES_ORDINARY * float(np.median(counts)))
+    least = max(least, _TIMES_ORDINARY * float(np.median(counts)))
     low = float(values[0]) if counts[0] >= least else None
     high = float(values[-1]) if counts[-1] >= least else None
     return None if low is None and high is None else Support(low=low, high=high)
@@ -214,10 +221,13 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     step = float(np.diff(values).min())
     places = (values - values[0]) / step
     regular = np.abs(places - np.round(places)).max() <= _ROUNDING * max(places[-1], 1.0)
+    # No row takes a value between two that many rows take, so such values are impossible.
+    common = counts >= _COMMON
+    regular &= not ((np.diff(places) > 1.5) & common[1:] & common[:-1]).any()
     if not regular or places[-1] > _MOST_LISTED / (2.0 * _BEYOND):
         return Support(values=values.tolist())
-    low = float(values[0]) if counts[0] >= _FEWEST_AT_END else None
-    high = float(values[-1]) if counts[-1] >= _FEWEST_AT_END else None
+    low = float(values[0]) if _is_bound(*counts[:2], places[1]) else None
+    high = float(values[-1]) if _is_bound(*counts[:-3:-1], places[-1] - places[-2]) else None
     # Outcomes that are never negative, such as counts, stay so.
     through_zero = abs(values[0] / step - round(values[0] / step)) <= _ROUNDING
     if low is None and values[0] >= 0 and through_zero:
@@ -225,3 +235,13 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     if low is None and high is None and not through_zero:
         return Support(values=values.tolist())
     return Support(low=low, high=high, step=step)
+
+
+def _is_bound(at_end: int, beside: int, distance: float) -> bool:
+    """Whether outcomes end at a value, given the rows there and at the next, in `distance` steps.
+
+    If they went on, as the tail of counts does, they would fall at least as fast as between the
+    two. So many rows that some would be expected beyond the value show that nothing is there.
+    """
+    fall = min(at_end / beside, 1.0) if distance < 1.5 else 1.0
+    return at_end * fall >= _FEWEST_AT_END

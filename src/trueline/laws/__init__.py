@@ -7,7 +7,7 @@ replaces that law and nothing else. What depends on the law alone is computed on
 from trueline.laws._abstract import Law, ScoreLaw
 from trueline.laws._elementary import LOG_SQRT_2PI, LaplaceLaw, LogisticLaw, NormalLaw, PointLaw
 from trueline.laws._piecewise import ExponentialTail, NormalTail, PiecewiseLaw, Tail
-from trueline.laws._search import normal_score, solve_increasing
+from trueline.laws._search import count_in_rows, normal_score, solve_increasing
 from trueline.laws._student_t import StudentTLaw
 from trueline.laws._tabulated import BetaLaw, SplineLaw
 
@@ -26,6 +26,7 @@ __all__ = [
     "SplineLaw",
     "StudentTLaw",
     "Tail",
+    "count_in_rows",
     "normal_score",
     "solve_increasing",
 ]

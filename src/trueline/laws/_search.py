@@ -114,3 +114,20 @@ def solve_increasing(
         if lost.any():
             x[lost] = np.where(f(upper, *args)[lost] < 0, np.inf, -np.inf)
     return x
+
+
+def count_in_rows(values: FloatArray, y: FloatArray, *, strict: bool = False) -> NDArray[np.intp]:
+    """Number of values at or below y, or below y if strict, in each row; rows are sorted."""
+    n, m = values.shape
+    flat = values.ravel()
+    start = (np.arange(n) * m - 1)[:, None]
+    count = np.zeros(np.broadcast_shapes(y.shape, (n, 1)), dtype=np.intp)
+    step = 1 << (m.bit_length() - 1)
+    while step:
+        probe = count + step
+        value = flat[start + np.minimum(probe, m)]
+        passed = (value < y) if strict else (value <= y)
+        passed &= probe <= m
+        count += step * passed
+        step >>= 1
+    return count

@@ -64,7 +64,7 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        preparation = prepare(self.support, y, dist, sample_weight, self._least_law)
+        preparation = self._prepare(y, dist, sample_weight)
         return self._fit_prepared(preparation, y, dist, sample_weight, groups)
 
     def _fit_scaled(

@@ -166,8 +166,8 @@ class Conditional(Recalibrator):
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
         self.learner_, self.outer_ = None, plain
         every = np.arange(len(outcomes))
-        parts = [every] if folds is None else [train for train, _ in folds]
-        known = max((scored.n_weighted(rows) for rows in parts), default=0)
+        trained = [every] if folds is None else [train for train, _ in folds]
+        known = max((scored.n_weighted(rows) for rows in trained), default=0)
         if known < _FEWEST_ROWS:
             warnings.warn(
                 f"{known} rows are too few for a law of the score given x; one map serves all x. "

@@ -179,6 +179,19 @@ def held_out_crps(
     return out
 
 
+def in_order(
+    y: FloatArray, dist: Distribution, w: FloatArray | None, width: FloatArray | None = None
+) -> NDArray[np.intp]:
+    """Return the rows in the order of outcomes; ties are ordered by score, width and weight.
+
+    The order of rows does not matter then, whatever is done with some of them.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = dist._score(y[:, None])[:, 0]
+    width = _centre_and_width(dist)[1] if width is None else width
+    return np.lexsort((width, s, y) if w is None else (w, width, s, y))
+
+
 def mean_and_error(
     d: FloatArray, w: FloatArray | None, distinct: NDArray[np.intp] | None = None
 ) -> tuple[float, float]:
@@ -274,16 +287,13 @@ def _choose(
     unit = _typical_error(np.abs(y - centre), w)
     if not 0.0 < unit < np.inf:
         return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        s = dist._score(y[:, None])[:, 0]
-    # The order of rows must not matter, so that ties in y are ordered by score, width and weight.
-    order = np.lexsort((width, s, y) if w is None else (w, width, s, y))
-    rows, count = _evenly_spaced(order, w, suspects)
+    rows, count = _evenly_spaced(in_order(y, dist, w, width), w, suspects)
     y, dist = y[rows], dist._take(rows)
     if not dist._closed_crps:
         dist = Quantiles(_LEVELS, dist._ppf(_LEVELS[None, :]))
     # Neighbours in the order of y are in different folds, but not copies of a row.
-    s = s[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = dist._score(y[:, None])[:, 0]
     copied = (y[1:] == y[:-1]) & (s[1:] == s[:-1])
     distinct = np.cumsum(np.concatenate([[0], ~copied]))
     fold = distinct % _FOLDS

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
-from trueline.recalibration._least_width import LawOf, least_width
+from trueline.recalibration._least_width import LawOf, in_order, least_width
 from trueline.scores import ScoreRows, check_outcomes, empirical_law
 
 #: Number of rows that a preparation is learned from, at least, if rows come in parts.
@@ -153,15 +153,14 @@ def with_learned_cuts(
     if atoms is None:
         return preparation
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
-    # The share of rows up to each value, from sums in the order of y, which take O(n) memory.
-    order = np.argsort(y, kind="stable")
-    places = np.searchsorted(y[order], atoms.values_below_cuts(), side="right")
-    wanted = np.concatenate([[0.0], np.cumsum(share[order])])[places]
-    some = np.flatnonzero((places > 0) & (places < len(y)))
+    below = atoms.values_below_cuts()
+    places = np.searchsorted(below, y, side="left")
+    wanted = np.cumsum(np.bincount(places, share, len(below) + 1))[:-1]
+    some = np.arange(places.min(), places.max())  # cuts with outcomes on both sides
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
     if len(y) > most:
-        few = order[:: -(-len(y) // most)]
+        few = in_order(y, dist, w)[:: -(-len(y) // most)]
         y, dist, w = y[few], dist._take(few), None if w is None else w[few]
         share = share[few] / share[few].sum()
     wide = dist._widened(preparation.least_width)._uncut()
