@@ -31,7 +31,6 @@ from trueline.recalibration._document import (
 )
 from trueline.recalibration._preparation import Preparation, check_same_preparation
 from trueline.scores import (
-    FEWEST_POINTS,
     Cells,
     Exact,
     Key,
