@@ -351,8 +351,8 @@ def networks(runs: int, sets: tuple[str, ...] = SMALL_SETS) -> dict[str, Mean]:
 # ---- the noise of a map, weights, small groups, tails ---------------------------------------
 
 
-def rejected(spread: float, runs: int) -> Mean:
-    """How often the test rejects at 5% where a map of 100 rows is judged on 1,000.
+def rejected(spread: float, n_fit: int, runs: int) -> Mean:
+    """How often the test rejects at 5% where a map of `n_fit` rows is judged on 1,000.
 
     `spread` is that of the outcomes judged; the map was fitted where it is 1.
     """
@@ -360,7 +360,7 @@ def rejected(spread: float, runs: int) -> Mean:
     rejections = []
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        G = tl.Isotonic().fit(rng.normal(size=100), F[:100]).transform(F)
+        G = tl.Isotonic().fit(rng.normal(size=n_fit), F[:n_fit]).transform(F)
         result = tl.calibration_test(spread * rng.normal(size=1000), G)
         rejections.append(result.p_value < 0.05)
     return mean_of(rejections)

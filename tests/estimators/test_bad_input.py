@@ -120,7 +120,7 @@ PARAMETERS = {
     "ensemble of what": (
         {"ensemble": "yes"},
         ValueError,
-        "ensemble is 'yes'; expected True or False.",
+        "ensemble is 'yes'; expected 'auto', True or False.",
     ),
     "ensemble of one": (
         {"ensemble": True, "cv": "train"},

@@ -13,7 +13,7 @@ from trueline.estimators._learned_width import (
     _mean_and_error,
     learn_width as learn_over_splits,
 )
-from trueline.estimators._splits import learning_splits
+from trueline.estimators._splits import LearningSplits, learning_splits
 
 
 def rows(n, seed=0, *, spread=0.0):
@@ -28,8 +28,7 @@ def learn_width(scale_estimator, X, y, dist, weight, seed):
     """The learned width, and the forecasts with widths from five folds of shuffled rows."""
     n = len(y)
     splits = learning_splits([], np.arange(n), n, X, y, None, seed)
-    width, held_out = learn_over_splits(scale_estimator, X, y, dist, weight, splits, seed)
-    return width, held_out.apply(X, dist, np.arange(n))
+    return learn_over_splits(scale_estimator, X, y, dist, weight, splits, seed)
 
 
 def held_out_crps(X, y, fitted_on, new, scale, train):
@@ -196,21 +195,20 @@ def test_a_row_has_the_same_width_in_any_batch():
 @pytest.mark.parametrize("learner", [_Forest(np.random.default_rng(0)), LinearRegression()])
 def test_the_width_of_a_row_is_learned_from_the_training_rows_of_its_split(learner):
     X, y, loc = rows(300, spread=1.0)
-    splits = list(TimeSeriesSplit(3).split(X[:225]))
+    splits = LearningSplits(list(TimeSeriesSplit(3).split(X[:225])), independent=False)
     F, every, rng = tl.Point(loc), np.arange(300), np.random.default_rng(0)
-    _, held_out = learn_over_splits(learner, X, y, F, None, splits, 0)
-    widths = held_out.apply(X, F, every).scale
+    widths = learn_over_splits(learner, X, y, F, None, splits, 0)[1].scale
     usual = np.abs(y - loc).mean()
     assert (widths[225:] == usual).all()  # rows that are in no test set
-    for train, test in splits:
+    for train, test in splits.splits:
         other = np.setdiff1d(every, train)
         moved = y.copy()
         moved[other] = loc[other] + (y - loc)[rng.permutation(other)]
-        _, same = learn_over_splits(learner, X, moved, F, None, splits, 0)
-        np.testing.assert_allclose(same.apply(X, F, every).scale[test], widths[test], rtol=1e-9)
-    few = [(np.arange(5), np.arange(5, 300))]
-    _, held_out = learn_over_splits(learner, X, y, F, None, few, 0)
-    np.testing.assert_array_equal(held_out.apply(X, F, every).scale, np.full(300, usual))
+        same = learn_over_splits(learner, X, moved, F, None, splits, 0)[1].scale
+        np.testing.assert_allclose(same[test], widths[test], rtol=1e-9)
+    few = LearningSplits([(np.arange(5), np.arange(5, 300))], independent=False)
+    same = learn_over_splits(learner, X, y, F, None, few, 0)[1].scale
+    np.testing.assert_array_equal(same, np.full(300, usual))
 
 
 def test_differences_that_whole_splits_share_are_noise():
@@ -219,6 +217,7 @@ def test_differences_that_whole_splits_share_are_noise():
     mean, error = _mean_and_error(d, None, [100] * 4)
     assert mean == pytest.approx(0.25)
     assert error == pytest.approx(np.std([1.0, -1.0, 0.5, 0.5], ddof=1) / 2.0)
+    assert _mean_and_error(d, None)[1] == pytest.approx(np.std(d) / 20.0)
     rng = np.random.default_rng(0)
     d = rng.normal(size=4000)
     # Over 40 splits of independent rows both errors are 1 / sqrt(4000), give or take 11%.

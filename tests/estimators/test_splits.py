@@ -120,13 +120,15 @@ def test_many_copies_are_worth_a_warning():
 # ---- the splits of what is learned from errors -------------------------------------------
 
 
-def learning(cv, n=60, groups=None, **options):
+def learning(cv, n=60, groups=None):
     """The splits of a splitter's test rows, as positions in those rows, and the rows."""
     X, y = table(n)
     splits = list(cv.split(X, y, groups)) if cv else []
     rows = np.unique(np.concatenate([b for _, b in splits])) if cv else np.arange(n)
     kept = groups if groups is None else groups[rows]
-    return learning_splits(splits, rows, n, X[rows], y[rows], kept, 0), rows, splits
+    found = learning_splits(splits, rows, n, X[rows], y[rows], kept, 0, shuffled=cv is None)
+    assert found.independent is (groups is None and (cv is None or cv.get_n_splits(X) == 1))
+    return found.splits, rows, splits
 
 
 @pytest.mark.parametrize(
@@ -167,7 +169,11 @@ def test_calibration_rows_that_nobody_splits_are_split_by_rows():
         found, rows, _ = learning(cv)
         assert len(found) == 5
         assert sum(len(test) for _, test in found) == len(rows)
-    assert learning_splits([], np.arange(1), 1, [[0.0]], np.zeros(1), None, 0) == []
+    assert learning_splits([], np.arange(1), 1, [[0.0]], np.zeros(1), None, 0).splits == []
+    # Rows with copies are not independent.
+    X, y = (part[:10].repeat(2, axis=0) for part in table())
+    with pytest.warns(tl.CalibrationWarning, match="GroupKFold"):
+        assert not learning_splits([], np.arange(20), 20, X, y, None, 0).independent
 
 
 class Recorder:
@@ -224,9 +230,9 @@ def test_intervals_hold_for_new_groups(method):
 @pytest.mark.filterwarnings("ignore::trueline.CalibrationWarning")
 def test_intervals_hold_if_rows_are_copied():
     # 100 rows, each four times: random folds gave 68%. A map of 100 rows has a standard deviation
-    # of 3 points, so that a mean over ten sets has one point.
+    # of 3 points, so that a mean over six sets has 1.2 points.
     covered = []
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1100, 20))
         y = X[:, 0] + rng.normal(size=1100)

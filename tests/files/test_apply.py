@@ -81,7 +81,10 @@ def test_groups_that_the_map_does_not_know_get_the_pooled_map(normal, tmp_path):
     with pytest.warns(tl.CalibrationWarning) as caught:
         tl.files.apply(R, file, out, columns=Columns(group="region"))
     assert [str(w.message) for w in caught] == [
-        "1 of 3 groups were not there when the map was fitted and get the pooled map: 'south'."
+        (
+            "1 of 3 groups were not there when the map was fitted and get the pooled map: 'south'. "
+            "Its intervals hold on average over groups, but not for each group."
+        )
     ]
     pooled = tl.Isotonic().fit(normal.y[known], normal.dist[known]).transform(normal.dist[~known])
     np.testing.assert_array_equal(
@@ -341,7 +344,10 @@ def test_the_map_counts_unknown_groups_anew_when_types_widen(tmp_path):
             grouped, tmp_path / "new.csv", tmp_path / "o.parquet", columns=Columns(group="g")
         )
     assert [str(w.message) for w in caught] == [
-        "2 of 2 groups were not there when the map was fitted and get the pooled map: 2, 3."
+        (
+            "2 of 2 groups were not there when the map was fitted and get the pooled map: 2, 3. "
+            "Its intervals hold on average over groups, but not for each group."
+        )
     ]
 
 

@@ -269,7 +269,8 @@ def test_groups_that_the_map_does_not_know_are_named_once(normal, n_jobs, tmp_pa
     unknown = list(dict.fromkeys(str(name) for name in normal.groups if name != "north"))
     expected = (
         "2 of 3 groups were not there when the map was fitted and get the pooled map: "
-        f"{unknown[0]!r}, {unknown[1]!r}."
+        f"{unknown[0]!r}, {unknown[1]!r}. "
+        "Its intervals hold on average over groups, but not for each group."
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.stats import betabinom
+from scipy.stats import betabinom, norm
 
 import trueline as tl
+from trueline.recalibration._hierarchy import GroupPrior
 
 INNER = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling()]
 LEVELS = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -36,18 +37,17 @@ def test_without_shrinkage_groups_are_fitted_apart(rows, inner):
 
 
 @pytest.mark.parametrize("inner", INNER, ids=repr)
-def test_with_much_shrinkage_groups_get_the_pooled_map(rows, inner):
+def test_with_much_shrinkage_groups_differ_in_shift_and_scale_alone(rows, inner):
     y, forecast, groups = rows
-    pooled = inner.fit(y, forecast).transform(tl.Point(0.0)).cdf(np.linspace(-9, 12, 30)[None, :])
-    distance = []
-    for shrinkage in (0.0, 20.0, 1e3, 1e5, 1e8):
-        map_ = tl.Grouped(inner, shrinkage=shrinkage).fit(y, forecast, groups=groups)
-        dist = map_.transform(tl.Point(np.zeros(3)), groups=["calm", "wild", "tiny"])
-        distance.append(np.abs(dist.cdf(np.linspace(-9, 12, 30)[None, :]) - pooled).max())
-    assert (np.diff(distance) <= 0).all()
-    # The pooled scores are lent as 256 points, so that much resolution is lost.
-    assert distance[0] > 0.15
-    assert distance[-1] < 0.01
+    map_ = tl.Grouped(inner, shrinkage=1e8).fit(y, forecast, groups=groups)
+    levels = np.linspace(0.05, 0.95, 19)
+    found = {name: map_.law(name).ppf(levels) for name in ("calm", "wild")}
+    shape = {name: (q - q[9]) / (q[14] - q[4]) for name, q in found.items()}
+    # Two groups of hundreds of rows; the scales that they leave open blur the shape a little.
+    np.testing.assert_allclose(shape["calm"], shape["wild"], atol=0.04)
+    spread = {name: q[14] - q[4] for name, q in found.items()}
+    own = {name: np.diff(np.quantile(y[groups == name], [0.25, 0.75]))[0] for name in found}
+    assert spread["wild"] / spread["calm"] == pytest.approx(own["wild"] / own["calm"], rel=0.15)
 
 
 def test_a_small_group_leans_on_the_others_more_than_a_large_one(rows):
@@ -173,3 +173,70 @@ def test_a_thousand_groups():
     dist = tl.Grouped().fit(y, forecast, groups=groups).transform(forecast, groups=groups)
     assert np.isfinite(dist.mean()).all()
     assert np.isfinite(dist.crps(y)).all()
+
+
+# ---- groups of a few rows ------------------------------------------------------------------
+
+
+def coverages(sizes, scale, shift, repeats=60):
+    """Return the mean probability of 90% intervals by group, for normal scores; (groups,)."""
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    held = np.empty((repeats, len(sizes)))
+    for row in held:
+        y = rng.normal(size=len(groups)) * scale[groups] + shift[groups]
+        map_ = tl.Grouped().fit(y, tl.Point(np.zeros(len(y))), groups=groups)
+        ends = np.array([map_.law(g).ppf(np.array([0.05, 0.95])) for g in range(len(sizes))])
+        z = (ends - shift[:, None]) / scale[:, None]
+        row[:] = norm.cdf(z[:, 1]) - norm.cdf(z[:, 0])
+    return held.mean(axis=0)
+
+
+def test_small_groups_that_are_noisy_or_shifted_among_ordinary_ones():
+    """Standard errors are 0.02 for 5 rows and 0.003 for the mean over ordinary groups."""
+    sizes = np.array([*np.geomspace(20, 200, 40).astype(int), 5, 10, 20, 5, 10, 20])
+    scale, shift = np.ones(46), np.zeros(46)
+    scale[40:43], shift[43:] = 4.0, 4.0
+    found = coverages(sizes, scale, shift)
+    assert ((found[40:] > 0.85) & (found[40:] < 0.96)).all()
+    assert 0.895 < found[:40].mean() < 0.91
+
+
+def test_a_small_noisy_group_among_three():
+    found = coverages(np.array([100, 100, 5]), np.array([1.0, 1.0, 4.0]), np.zeros(3), repeats=100)
+    assert 0.85 < found[2] < 0.95
+
+
+def test_ordinary_small_groups_have_nearly_the_pooled_map():
+    """Where groups do not differ, pooling is best, and little is lost to finding that out."""
+    rng = np.random.default_rng(3)
+    sizes = np.tile([3, 8, 60], 20)
+    z = norm.ppf((np.arange(400) + 0.5) / 400)
+    ratio = []
+    for _ in range(5):
+        y, groups = rng.normal(size=sizes.sum()), np.repeat(np.arange(60), sizes)
+        map_ = tl.Grouped().fit(y, tl.Point(np.zeros(len(y))), groups=groups)
+        small = np.flatnonzero(sizes < 10)
+        own = np.mean([map_.law(g).crps(z).mean() for g in small])
+        ratio.append(own / map_.law().crps(z).mean())
+    assert np.mean(ratio) < 1.02  # 1.013 with pooled scores instead of a predictive law
+
+
+def test_a_predictive_law_is_that_of_the_group_once_its_rows_say_so():
+    rng = np.random.default_rng(4)
+    parts = [s * rng.normal(size=200) + a for s, a in ((1.0, 0.0), (1.0, 0.0), (3.0, 5.0))]
+    scores = [tl.Isotonic().fit_scores(part).scores_ for part in parts]
+    pooled = tl.Isotonic().fit_scores(np.concatenate(parts)).scores_
+    found = GroupPrior(pooled, scores).predict(scores[2], worth=7.0)
+    assert found.effective_rows == found.total == pytest.approx(7.0)
+    law = tl.Isotonic(finite_sample=False)._law_of(found)
+    # The scale of 200 rows has a standard error of 5%, and their location of 0.3.
+    assert law.mean == pytest.approx(parts[2].mean(), abs=0.6)
+    assert np.sqrt(law.var) == pytest.approx(parts[2].std(), rel=0.15)
+
+
+@pytest.mark.filterwarnings("ignore:31 rows have only:trueline.CalibrationWarning")
+def test_equal_scores_have_no_scale_to_predict():
+    y = np.r_[np.zeros(30), 1.0]
+    map_ = tl.Grouped().fit_scores(y, groups=np.arange(31) % 3)
+    assert np.isfinite(map_.law(0).ppf(np.array([0.01, 0.99]))).all()

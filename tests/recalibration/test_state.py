@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 import trueline as tl
 from trueline.recalibration import ScoreAccumulator, ScoreRows, _accumulator
 from trueline.recalibration._accumulator import State
-from trueline.recalibration._cells import round_scores
+from trueline.scores import round_scores
 
 # The promise for states that are rounded: either of these.
 RANK, RELATIVE = 2e-5, 1e-5

@@ -1,5 +1,6 @@
 """Where a result is weaker than it looks, a warning says so and points at the user's line."""
 
+import re
 import warnings
 
 import numpy as np
@@ -153,9 +154,20 @@ def test_one_row_of_weight_one_is_what_it_says():
 def test_an_unseen_group():
     map_ = tl.Grouped().fit(np.arange(4.0), tl.Point(np.zeros(4)), groups=["a", "a", "b", "b"])
     assert caught(map_.transform, tl.Point([0.0, 0.0]), groups=["b", "z"]) == (
-        "1 of 2 groups were not there at fit and get the pooled map: 'z'."
+        "1 of 2 groups were not there at fit and get the pooled map: 'z'. Its intervals hold on "
+        "average over groups, but not for each group."
     )
     many = ["a", "p", "q", "r", "s"]
     assert caught(map_.transform, tl.Point(np.zeros(5)), groups=many) == (
-        "4 of 5 groups were not there at fit and get the pooled map: 'p', 'q', 'r', ..."
+        "4 of 5 groups were not there at fit and get the pooled map: 'p', 'q', 'r', ... Its "
+        "intervals hold on average over groups, but not for each group."
     )
+
+
+def test_an_unseen_group_among_groups_that_differ():
+    y = np.random.default_rng(0).normal(size=400) * np.repeat([1.0, 8.0], 200)
+    map_ = tl.Grouped().fit(y, tl.Point(np.zeros(400)), groups=np.repeat([1, 2], 200))
+    message = caught(map_.transform, tl.Point(0.0), groups=[3])
+    found = re.search(r"in nine of ten, scores spread (\S+) to (\S+) times", message)
+    low, high = map(float, found.groups())
+    assert 5.0 < high / low < 9.0

@@ -554,3 +554,40 @@ def test_many_rows_that_are_all_alike_are_not_said_to_be_few(tmp_path):
     y, F = calibrated(500)
     page = write(tmp_path, y, F)
     assert "No column divides the rows into parts of 20 or more" in page.text
+
+
+def atoms_panel(tmp_path, y, forecasts, **options):
+    """The figures that show single values."""
+    page = parse(tl.report(y, forecasts, tmp_path / "r.html", **options).read_text("utf-8"))
+    return page, [f for f in page.find("figure") if "How often" in f.text]
+
+
+def test_counts_are_shown_value_by_value(tmp_path):
+    values = np.random.default_rng(0).poisson(1.0, size=(400, 21)).astype(float)
+    y, F = values[:, 0], tl.Samples(values[:, 1:])
+    page, (panel,) = atoms_panel(tmp_path, y, F, unit="visits")
+    atoms = tl.evaluate(y, F).atoms
+    assert len(panel.find("rect", "bar")) == len(panel.find("circle", "seen")) - 1 == len(atoms)
+    first = (
+        f"forecast {percent(atoms[0].forecast, 1e4)} · observed {percent(atoms[0].observed, 1e4)}"
+    )
+    assert first in panel.find("g", "hit")[0].text
+    # Widths of intervals of counts have one bar each, and rows have room for their bars.
+    assert len(page.find("line", "reach")) == 60
+    # The reason why intervals hold more than promised is among the findings.
+    assert "because an interval contains an atom" in page.find("ul", "findings")[0].text
+
+
+def test_rain_has_a_bar_for_zero(tmp_path):
+    rng = np.random.default_rng(0)
+    levels = np.arange(1, 20) / 20
+    wet = rng.uniform(0.2, 0.8, size=(400, 1))
+    y = np.where(rng.random((400, 1)) < wet, rng.exponential(size=(400, 1)), 0.0)[:, 0]
+    F = tl.Quantiles(levels, -np.log1p(-np.clip((levels - 1 + wet) / wet, 0.0, 1.0)))
+    _, (panel,) = atoms_panel(tmp_path, y, {"normal": tl.Normal(y, 1.0), "rain": F}, unit="mm")
+    assert panel.find("h3")[0].text == "How often 0 mm occurs: rain"
+    assert len(panel.find("rect", "bar")) == 1
+
+
+def test_continuous_outcomes_have_no_panel_of_values(tmp_path, case):
+    assert atoms_panel(tmp_path, case.y, case.F)[1] == []

@@ -174,6 +174,14 @@ def fit(
         typer.Option("--out", "-o", metavar="MAP", help="File to write: .json or .bin (smaller)."),
     ],
     method: MethodOption = Method.isotonic,
+    support: Annotated[
+        str,
+        typer.Option(
+            metavar="VALUES",
+            help="Values that outcomes can take: auto (learned from the first rows), none (every "
+            "number), counts, or a range whose ends they reach, such as 0: or 0:100.",
+        ),
+    ] = "auto",
     *,
     columns: Any,
     text: Any,
@@ -196,7 +204,7 @@ def fit(
     """
     from trueline.cli import _commands
 
-    _commands.fit(file, out, method.value, columns, text, max_knots, force, json)
+    _commands.fit(file, out, method.value, support, columns, text, max_knots, force, json)
 
 
 @app.command(short_help="Write new forecasts with intervals that hold.")

@@ -22,10 +22,11 @@ from trueline.cli._words import (
     evaluation_in_words,
     supported,
 )
+from trueline.distributions import Support
 from trueline.files import Columns, FileError, Forecasts, open_forecasts
 from trueline.files._columns import Layout
 from trueline.files._passes import Sample, sample_rows
-from trueline.recalibration import BY_NAME, Grouped, Recalibrator
+from trueline.recalibration import BY_NAME, Grouped, Preparation, Recalibrator
 
 # Endings of the files of maps.
 _MAPS = (".json", ".bin")
@@ -93,6 +94,7 @@ def fit(
     file: Path,
     out: Path,
     method: str,
+    support: str,
     columns: Columns,
     text: TextFormat,
     max_knots: int,
@@ -109,7 +111,7 @@ def fit(
     forecasts = _open(file, text, columns)
     layout = forecasts.layout
     with notes() as found, progress(f"fitting on {file.name}") as report_progress:
-        chosen = _recalibrator(method, layout.group)
+        chosen = _recalibrator(method, layout.group).set_params(support=_support(support))
         recalibrator = files.fit(forecasts, chosen, max_knots=max_knots, progress=report_progress)
         few = supported(recalibrator, forecasts.source.rows)
         if few is not None:
@@ -132,6 +134,7 @@ def fit(
             "method": repr(recalibrator),
             "knots": _scores(recalibrator),
             "compression_error": off,
+            **recalibrator._preparation.to_json(),
         }
         if groups is not None:
             document["groups"] = [str(group) for group in groups]
@@ -144,6 +147,8 @@ def fit(
     if groups is not None:
         what += f", {count(len(groups), 'group')}"
     bound = f", rank error below {off:.2g}" if off else ""
+    if recalibrator._preparation != Preparation():
+        bound += f", {recalibrator._preparation}"
     print(f"{out}: {what}, {count(_scores(recalibrator), 'score')}{bound}")
     print_notes(found)
 
@@ -371,6 +376,22 @@ def _recalibrator(method: str, group: str | None) -> Recalibrator:
     return made
 
 
+def _support(text: str) -> Support | str | None:
+    """Return the support that an option states: a word, or the ends of a range as LOW:HIGH."""
+    if text in ("auto", "counts", "none"):
+        return None if text == "none" else text
+    low, colon, high = text.partition(":")
+    try:
+        if not colon:
+            raise ValueError
+        return Support(low=float(low) if low else None, high=float(high) if high else None)
+    except ValueError:
+        raise FileError(
+            f"--support is {text!r}; expected auto, none, counts, or the ends of the range of the "
+            f"outcomes, of which one may be left out: 0:, :100 or 0:100."
+        ) from None
+
+
 def _warn_if_the_same_rows(recalibrator: Recalibrator | None, forecasts: Forecasts) -> None:
     """Warn if the map may have been fitted on the rows that it is judged on."""
     source = forecasts.source
@@ -431,7 +452,7 @@ def _levels(given: list[str]) -> list[float]:
 
 def _scores(recalibrator: Recalibrator) -> int:
     """Return the number of scores of a map; groups share them."""
-    return len(recalibrator.scores_.values) if recalibrator.is_exportable else 0
+    return len(recalibrator.scores_) if recalibrator.is_exportable else 0
 
 
 def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,13 @@ import numpy as np
 from trueline._validation import FloatArray, level
 from trueline.distributions import Normal
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
-from trueline.recalibration import Isotonic, Recalibrator, ScoreAccumulator, ScoreRows
+from trueline.recalibration import (
+    FIRST_ROWS,
+    Isotonic,
+    Recalibrator,
+    ScoreAccumulator,
+    ScoreRows,
+)
 
 # The message if there is no valid outcome.
 _NONE = (
@@ -53,8 +60,10 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
 
     The map is that of one fit on all outcomes, whatever the batches and their order, if there are
     at most 2^20 distinct scores. With more, scores are rounded by at most 2^-17 of themselves,
-    equally in any order. Maps of parts can be merged in any order: exact maps give the exact map of
-    all outcomes, however many scores it holds.
+    equally in any order. The least width of forecasts and the atoms of outcomes are learned from
+    the first batches with at least 10,000 outcomes. Maps of parts for which the same was learned
+    can be merged in any order: exact maps give the exact map of all outcomes, however many scores
+    it holds.
 
     Parameters
     ----------
@@ -73,14 +82,31 @@ def fit_batches(batches: Batches, recalibrator: Recalibrator | None = None) -> R
     (array([-0.5,  1. ]), 64.0)
     """
     checked = _checked(recalibrator)
-    accumulator = ScoreAccumulator("standardised")
-    for batch in each(batches):
-        found = rows(batch)
-        if found is not None:
-            accumulator.add(ScoreRows.of_outcomes(*found))
-    if not accumulator.n:
+    stated = checked._stated_support()
+    found = (part for part in map(rows, each(batches)) if part is not None)
+    first = _first(found)
+    if not first:
         raise ValueError(_NONE)
+    columns = zip(*((y, dist.loc, dist.scale) for y, dist in first), strict=True)
+    y, mean, std = map(np.concatenate, columns)
+    preparation = checked._unfitted_copy()._prepare(y, Normal(mean, std), None)
+    accumulator = ScoreAccumulator("standardised", preparation=preparation)
+    for outcomes, dist in chain(first, found):
+        if stated is not None:
+            stated.check(outcomes)
+        accumulator.add(ScoreRows.of_outcomes(outcomes, preparation(dist)))
     return accumulator.finish(checked)
+
+
+def _first(parts: Iterator[tuple[FloatArray, Normal]]) -> list[tuple[FloatArray, Normal]]:
+    """Return the first batches, up to the number of outcomes that a preparation needs."""
+    first: list[tuple[FloatArray, Normal]] = []
+    while sum(len(y) for y, _ in first) < FIRST_ROWS:
+        part = next(parts, None)
+        if part is None:
+            break
+        first.append(part)
+    return first
 
 
 def _checked(recalibrator: Any) -> Recalibrator:

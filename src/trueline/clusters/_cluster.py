@@ -26,12 +26,13 @@ from trueline._validation import CalibrationWarning, UnknownGroupsWarning, level
 from trueline._warnings import each_warning_once, warn
 from trueline.files import Columns, FileError, Forecasts
 from trueline.files._apply import AddedColumns
-from trueline.files._chunks import GroupCodes
+from trueline.files._chunks import Chunk, GroupCodes
 from trueline.files._columns import Layout
 from trueline.files._forecasts import Transformer
+from trueline.files._scoring import Scoring
 from trueline.files._source import File
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
-from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
+from trueline.recalibration import FIRST_ROWS, Key, Preparation, Recalibrator, ScoreAccumulator
 from trueline.recalibration._binary import decode, encode
 
 #: Number of states that are merged at a time.
@@ -135,6 +136,8 @@ Merge = Callable[[Sequence[bytes]], bytes]
 # Reduces the partitions of a frame to one part: takes the columns to read, the work on a partition,
 # the merge of states, and the value that all partitions share.
 Reduce = Callable[[Sequence[str], Work, Merge, bytes], Part]
+# Returns the first rows of a frame, given the columns to read and the number of rows.
+FirstRows = Callable[[Sequence[str], int], Iterable[Partition]]
 
 
 def part_of(source: Partition, work: Work, state: bytes) -> Part:
@@ -226,20 +229,40 @@ def fit_frame(
     columns: Columns | None,
     names: Sequence[Any],
     reduce_parts: Reduce,
+    first_rows: FirstRows,
 ) -> Recalibrator:
     """Fit a recalibrator on the partitions of a frame with these columns."""
     layout = _find(columns, names)
     learner = layout.learner(recalibrator)
     learner._check_params()
-    part = reduce_parts(layout.used, partial(_fit_rows, layout=layout), _merge_scores, b"")
+    scoring = _scoring(learner, layout, first_rows)
+    work = partial(_fit_rows, layout=layout, scoring=scoring)
+    part = reduce_parts(layout.used, work, _merge_scores, b"")
     _settle(part, layout)
     scores = ScoreAccumulator.from_bytes(part.state, _MOST_BYTES)
     return scores.finish(learner._unfitted_copy(), warn=True)
 
 
-def _fit_rows(source: Partition, _: bytes, *, layout: Layout) -> tuple[bytes, list[str]]:
+def _scoring(learner: Recalibrator, layout: Layout, first_rows: FirstRows) -> Scoring:
+    """Learn how outcomes are scored from the first rows, so that all partitions agree."""
+    stated = Scoring(Preparation(), learner._stated_support())
+    chunks: list[Chunk] = []
+    try:
+        for source in first_rows(layout.used, FIRST_ROWS):
+            if not source.empty:
+                chunks += Forecasts(source, layout).chunks()
+        for chunk in chunks:
+            stated.check(chunk)
+    except (FileError, TypeError, ValueError):
+        return stated  # the work on all rows finds the fault again, and names the partition
+    return Scoring.learned(learner, chunks)
+
+
+def _fit_rows(
+    source: Partition, _: bytes, *, layout: Layout, scoring: Scoring
+) -> tuple[bytes, list[str]]:
     """Return the scores of a partition, without warnings."""
-    return Forecasts(source, layout).accumulate().to_bytes(), []
+    return Forecasts(source, layout).accumulate(scoring).to_bytes(), []
 
 
 def _merge_scores(states: Sequence[bytes]) -> bytes:

@@ -1,9 +1,9 @@
 """Forecasts in a ``dask.dataframe``: fit, transform and evaluate, partition by partition.
 
-States move between workers, rows never do: about ten bytes for each distinct score, of which there
-are at most 2^20, or 2^20 per group. Columns are found as in files, see `trueline.files.Columns`.
-Workers need trueline too. They are best processes of one thread, because threads of one process
-wait for each other except in `fit`.
+States move between workers, about ten bytes for each distinct score, of which there are at most
+2^20, or 2^20 per group. Rows do not move, except for the first 10,000 in `fit`. Columns are found
+as in files, see `trueline.files.Columns`. Workers need trueline too. They are best processes of one
+thread, because threads of one process wait for each other except in `fit`.
 
 >>> import dask.dataframe as dd
 >>> import numpy as np
@@ -63,7 +63,9 @@ def fit(
     The map is that of ``recalibrator.fit`` on the same rows, to the last bit, if there are at most
     2^20 distinct scores (per group, if there are groups) and no weights, whose sums round. With
     more scores, they are rounded by at most 2^-17 of themselves, as by ``partial_fit``, however
-    the rows are split.
+    the rows are split. The least width of forecasts and the atoms of outcomes are learned from
+    the first 10,000 rows, in a job of its own before all others, and are the same for all
+    partitions.
 
     Parameters
     ----------
@@ -86,7 +88,8 @@ def fit(
     >>> tld.fit(dd.from_pandas(past, npartitions=2)).scores_.values
     array([-1.,  2.,  5.])
     """
-    return fit_frame(recalibrator, columns, _names(frame), partial(_reduce, frame))
+    names = _names(frame)
+    return fit_frame(recalibrator, columns, names, partial(_reduce, frame), partial(_first, frame))
 
 
 def transform(
@@ -200,22 +203,49 @@ def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, state: by
     """Work on every partition where it is, and merge the results in a tree."""
     dask = _dask()
     shared = dask.delayed(state, pure=True)
+    work_on = dask.delayed(partial(_work, work=work), pure=True, traverse=False)
+    merged = dask.delayed(partial(merge_parts, merge=merge), pure=True, traverse=False)
+    parts = [work_on(part, i, shared) for i, part in enumerate(_partitions(frame, used))]
+    while len(parts) > 1:
+        parts = [merged(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+    (part,) = _computed(parts)
+    return part
+
+
+def _first(frame: Any, used: Sequence[str], rows: int) -> Iterator[Partition]:
+    """Yield the first rows of the frame; few partitions are computed if they have enough rows."""
+    head = _dask().delayed(_head, pure=True, traverse=False)
+    rest, count = _partitions(frame, used), 1
+    while rest and rows > 0:
+        for found in _computed([head(part, rows) for part in rest[:count]]):
+            wanted = found.iloc[:rows]
+            yield Partition(FRAME, _batches(wanted), label=_label(wanted))
+            rows -= len(wanted)
+        rest, count = rest[count:], 2 * count
+
+
+def _head(rows: Any, count: int) -> Any:
+    return rows.iloc[:count]
+
+
+def _partitions(frame: Any, used: Sequence[str]) -> list[Any]:
+    """Return the partitions, with the columns that are used, as delayed values."""
     rows = frame.map_partitions(
         _only, used, meta=frame._meta[used], required_columns=used, enforce_metadata=False
     )
-    work_on = dask.delayed(partial(_work, work=work), pure=True, traverse=False)
-    merged = dask.delayed(partial(merge_parts, merge=merge), pure=True, traverse=False)
-    parts = [work_on(part, number, shared) for number, part in enumerate(rows.to_delayed())]
-    while len(parts) > 1:
-        parts = [merged(parts[i : i + FAN]) for i in range(0, len(parts), FAN)]
+    return list(rows.to_delayed())
+
+
+def _computed(values: Sequence[Any]) -> Sequence[Any]:
+    """Compute delayed values."""
     try:
-        part: Part = parts[0].compute()
+        found: Sequence[Any] = _dask().compute(*values)
     except (KeyError, pyarrow().ArrowException) as error:  # raised by Dask, before our work
         raise FileError(
             f"{FRAME} cannot be read: {reason(error)}. Give all partitions the same columns and "
             f"types."
         ) from None
-    return part
+    return found
 
 
 def _only(rows: Any, used: Sequence[str]) -> Any:

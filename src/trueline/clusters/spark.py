@@ -1,8 +1,8 @@
 """Forecasts in a Spark DataFrame: fit, transform and evaluate, partition by partition.
 
-States move between workers, rows never do: about ten bytes for each distinct score, of which there
-are at most 2^20, or 2^20 per group. Columns are found as in files, see `trueline.files.Columns`.
-Workers need trueline, numpy, scipy and pyarrow too.
+States move between workers, about ten bytes for each distinct score, of which there are at most
+2^20, or 2^20 per group. Rows do not move, except for the first 10,000 in `fit`. Columns are found
+as in files, see `trueline.files.Columns`. Workers need trueline, numpy, scipy and pyarrow too.
 
 >>> from pyspark.sql import SparkSession  # doctest: +SKIP
 >>> from trueline.clusters import spark as tls
@@ -25,6 +25,7 @@ from trueline._messages import library
 from trueline._warnings import each_warning_once
 from trueline.clusters._cluster import (
     FAN,
+    FRAME,
     Applying,
     Merge,
     Part,
@@ -76,7 +77,8 @@ def fit(
     >>> tls.fit(past).scores_.values  # doctest: +SKIP
     array([-1.,  2.,  5.])
     """
-    return fit_frame(recalibrator, columns, _names(frame), partial(_reduce, frame))
+    names = _names(frame)
+    return fit_frame(recalibrator, columns, names, partial(_reduce, frame), partial(_first, frame))
 
 
 def transform(
@@ -194,14 +196,26 @@ def _shared(frame: Any, state: bytes) -> Any:
 
 def _reduce(frame: Any, used: Sequence[str], work: Work, merge: Merge, state: bytes) -> Part:
     """Work on every partition where it is, and merge the results in a tree."""
-    chosen = frame.select(*("`" + name.replace("`", "``") + "`" for name in used))
     on_one = partial(_work, names=used, work=work, shared=_shared(frame, state))
-    parts = chosen.toDF(*_plain(used)).mapInArrow(on_one, _SCHEMA)
+    parts = _chosen(frame, used).mapInArrow(on_one, _SCHEMA)
     for _ in range(_ROUNDS):
         numbered = parts.selectExpr(f"number div {FAN} as place", "*")
         by_place = numbered.repartition("place")
         parts = by_place.mapInArrow(partial(_merge, merge=merge), _SCHEMA)
     return merge_parts(_sorted(row.asDict() for row in parts.collect()), merge)
+
+
+def _first(frame: Any, used: Sequence[str], rows: int) -> Iterator[Partition]:
+    """Yield the first rows of the frame; Spark reads as few partitions as it needs for them."""
+    found = _chosen(frame, used).take(rows)
+    columns = {name: [row[i] for row in found] for i, name in enumerate(used)}
+    yield Partition(FRAME, pyarrow().table(columns).to_batches())
+
+
+def _chosen(frame: Any, used: Sequence[str]) -> Any:
+    """Return the columns that are used, under plain names."""
+    chosen = frame.select(*("`" + name.replace("`", "``") + "`" for name in used))
+    return chosen.toDF(*_plain(used))
 
 
 def _plain(names: Sequence[str]) -> list[str]:

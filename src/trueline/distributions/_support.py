@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions._atoms import Atoms, Ends, Lattice
@@ -109,6 +110,18 @@ class Support:
         >>> import trueline as tl
         >>> tl.Support(step=1, low=0).check(np.array([0.0, 3.0]))
         """
+        bad, wanted = self._excluded(y)
+        if bad.any():
+            rows = np.flatnonzero(bad)
+            some = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
+            raise ValueError(
+                f"y holds {y[rows[0]]:g} in row {rows[0]}, which the support {self!r} excludes "
+                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or "
+                f"state another support; support=None allows every number."
+            )
+
+    def _excluded(self, y: FloatArray) -> tuple[NDArray[np.bool_], str]:
+        """Return whether each outcome is impossible, and what is expected instead."""
         bad = np.zeros(len(y), dtype=bool)
         wanted = ""
         if self.values is not None:
@@ -125,14 +138,7 @@ class Support:
         if self.high is not None:
             bad |= y > self.high
             wanted += f"{' and ' if wanted else ''}a number of {self.high:g} or less"
-        if bad.any():
-            rows = np.flatnonzero(bad)
-            some = ", ".join(str(i) for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
-            raise ValueError(
-                f"y holds {y[rows[0]]:g} in row {rows[0]}, which the support {self!r} excludes "
-                f"({len(rows)} of {len(y)} rows: {some}); expected {wanted}. Fix the rows, or "
-                f"state another support; support=None allows every number."
-            )
+        return bad, wanted
 
     @property
     def _origin(self) -> float:

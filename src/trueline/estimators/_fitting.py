@@ -20,12 +20,12 @@ from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
-from trueline.estimators._splits import Split, learning_splits
+from trueline.estimators._splits import LearningSplits, Split, learning_splits
 from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
 from trueline.recalibration import BY_NAME, Recalibrator
-from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._least_width import choose_width
 from trueline.recalibration._preparation import Preparation, find_support
+from trueline.scores import empirical_law
 
 
 class Data(NamedTuple):
@@ -49,29 +49,28 @@ class Data(NamedTuple):
 
 
 class Widths(NamedTuple):
-    """How widths change before recalibration: what is added to all, and a learned width.
-
-    `held_out` is the learned width of the calibration rows.
-    """
+    """How widths change before recalibration: what is added to all, and a learned width."""
 
     added: float = 0.0
     learned: Any = None
-    held_out: Any = None
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
         """Return forecasts of new rows with these widths."""
         dist = dist._widened(self.added)
         return dist if self.learned is None else self.learned.apply(X, dist)
 
-    def apply_held_out(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return forecasts of these calibration rows, with widths that were learned without them.
+    def apply_as(self, honest: Distribution, dist: Distribution, rows: Rows) -> Distribution:
+        """Return forecasts of calibration rows with the widths that `honest` has in these rows.
 
-        X are the features of all calibration rows.
+        `honest` are forecasts of all calibration rows, with widths learned without them. The
+        forecasts keep their own widths if none are learned.
         """
         dist = dist._widened(self.added)
-        if self.held_out is None:
+        if self.learned is None or self.learned.kind == "own":
             return dist
-        return self.held_out.apply(_safe_indexing(X, rows), dist, rows)
+        from trueline.estimators._learned_width import rescaled
+
+        return rescaled(dist, honest._width()[rows])
 
 
 def resolve(method: str | Recalibrator) -> Recalibrator:
@@ -96,9 +95,12 @@ def settle_support(
     recalibrator: Recalibrator, support: Support | str | None, y: FloatArray
 ) -> Support | None:
     """Give the support of all outcomes to a map that has none of its own, and return it."""
-    own = recalibrator.get_params(deep=False).get("support", "auto")
-    found = find_support(support if own == "auto" else own, y)
-    if "support" in recalibrator.get_params(deep=False):
+    params = recalibrator.get_params(deep=False)
+    if "support" not in params:
+        return None
+    own = params["support"]
+    found = find_support(support if isinstance(own, str) and own == "auto" else own, y)
+    if found is not None or support is None:
         recalibrator.set_params(support=found)
     return found
 
@@ -175,26 +177,27 @@ def fit_models(
 
 def splits_to_learn(
     given: Sequence[Split] | None, cv: Any, data: Data, rows: Rows, seed: int
-) -> list[Split]:
+) -> LearningSplits:
     """Return splits of the calibration rows for what is learned from errors."""
     X, y, _, groups = data.take(rows)
     groups = groups if splits_by_group(cv) else None
-    return learning_splits(given or [], rows, len(data.y), X, y, groups, seed)
+    shuffled = isinstance(cv, int | np.integer)
+    n = len(data.y)
+    return learning_splits(given or [], rows, n, X, y, groups, seed, shuffled=shuffled)
 
 
 def learn_widths(
     scale_estimator: Any,
     data: Data,
     forecasts: OutOfFold,
-    splits: Sequence[Split],
+    learning: LearningSplits,
     model: Any,
     seed: int,
     support: Support | None,
 ) -> tuple[Widths, OutOfFold]:
     """Learn the widths; return also the forecasts with widths learned without their rows.
 
-    `splits` are those of `learning_splits`. `model` is the fitted model, or None if its own scale
-    is to be left as it is.
+    `model` is the fitted model, or None if its own scale is to be left as it is.
     """
     widths, dist = Widths(), forecasts.dist
     if type(dist) is Normal and model is not None and spread_excludes_noise(model):
@@ -211,9 +214,8 @@ def learn_widths(
         repeated = len(forecasts.first) < len(dist)
         firsts = dist._take(forecasts.first) if repeated else dist
         atoms = None if support is None else support.atoms(y)
-        learned, held_out = learn_width(scale_estimator, X, y, firsts, weight, splits, seed, atoms)
-        widths = widths._replace(learned=learned, held_out=held_out)
-        honest = held_out.apply(X, firsts, np.arange(len(firsts)))
+        learned, honest = learn_width(scale_estimator, X, y, firsts, weight, learning, seed, atoms)
+        widths = widths._replace(learned=learned)
         if not repeated:
             dist = honest
         elif learned.kind != "own":
@@ -249,7 +251,9 @@ def fit_map_per_fold(
 ) -> list[Recalibrator]:
     """Fit a map for each fold, on its test rows; all prepare forecasts in the same way."""
     w = forecasts.weights(data.sample_weight)
-    preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
+    preparation = None
+    if recalibrator.learns_from_scores:
+        preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
     return [
         _fit_shrunk(
             clone(recalibrator),

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
 from trueline.distributions import Cut, Distribution, Normal, Point
 from trueline.distributions._atoms import Atoms
-from trueline.estimators._splits import Split
+from trueline.estimators._splits import LearningSplits, Split
 from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
-from trueline.recalibration._intervals import expected_distances
 from trueline.recalibration._preparation import Preparation
+from trueline.scores import expected_distances
 
 # The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 111.
 _TREES = 300
@@ -63,31 +62,6 @@ class LearnedWidth:
         return np.maximum(np.asarray(width, dtype=np.float64).ravel(), self._width)
 
 
-class HeldOutWidth(NamedTuple):
-    """Widths of the rows of a fit, each learned without its row, made by `learn_width`.
-
-    ``fold[i]`` is the position in `regressions` of the one that row i is predicted by; None stands
-    for too few errors to learn from.
-    """
-
-    width: LearnedWidth
-    fold: NDArray[np.intp] | None = None
-    regressions: Sequence[Any] = ()
-    usual: float = 1.0
-
-    def apply(self, X: Any, dist: Distribution, rows: Rows) -> Distribution:
-        """Return forecasts of these rows of the fit, which may repeat, with their widths."""
-        if self.fold is None:
-            return self.width.apply(X, dist)
-        features = _features(X if self.width._reads_x else None, dist)
-        width = np.full(len(dist), self.usual)
-        for k, regression in enumerate(self.regressions):
-            at = np.flatnonzero(self.fold[rows] == k)
-            if regression is not None and len(at):
-                width[at] = self.width._positive(regression.predict(features[at]))
-        return rescaled(dist, width)
-
-
 @dataclass(eq=False)
 class _Forest:
     """Bagged trees for any table of numbers, as a regressor."""
@@ -109,10 +83,10 @@ def learn_width(
     y: FloatArray,
     dist: Distribution,
     sample_weight: FloatArray | None,
-    splits: Sequence[Split],
+    learning: LearningSplits,
     random_state: RandomState,
     atoms: Atoms | None = None,
-) -> tuple[LearnedWidth, HeldOutWidth]:
+) -> tuple[LearnedWidth, Distribution]:
     """Learn how the width of forecasts depends on x.
 
     The features are X, if it is a table of numbers, the prediction, and the forecast's own
@@ -128,7 +102,7 @@ def learn_width(
         the absolute errors of any forecast.
     dist : Distribution of n rows
         Forecasts by models that were not trained on these rows.
-    splits : sequence of (train, test)
+    learning : LearningSplits
         The width of a test row is learned from the errors of the training rows of its split. No
         row is in two test sets; a row in none gets the usual width.
     atoms : Atoms, optional
@@ -139,8 +113,8 @@ def learn_width(
     -------
     LearnedWidth
         To apply to forecasts of new rows.
-    HeldOutWidth
-        To apply to forecasts of these rows.
+    Distribution
+        The forecasts of these rows, with widths that were learned without them.
 
     Examples
     --------
@@ -148,33 +122,35 @@ def learn_width(
     >>> from sklearn.model_selection import KFold
     >>> import trueline as tl
     >>> from trueline.estimators._learned_width import learn_width
+    >>> from trueline.estimators._splits import LearningSplits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
-    >>> F, splits = tl.Point(np.zeros(500)), list(KFold(5).split(X))
-    >>> width, held_out = learn_width("auto", X, y, F, None, splits, 0)
+    >>> F = tl.Point(np.zeros(500))
+    >>> folds = LearningSplits(list(KFold(5).split(X)), independent=True)
+    >>> width, honest = learn_width("auto", X, y, F, None, folds, 0)
     >>> width.kind, width.apply([[0.2], [0.8]], tl.Point([0.0, 0.0])).std().round(0)
     ('learned', array([1., 4.]))
     """
     unchanged = LearnedWidth("own", {})
     if scale_estimator is None:
-        return unchanged, HeldOutWidth(unchanged)
+        return unchanged, dist
     error = _absolute_errors(y, dist, sample_weight, atoms)
     usual = float(np.average(error, weights=sample_weight))
-    errors = _Errors(X, dist, error, usual, sample_weight, splits, atoms)
+    errors = _Errors(X, dist, error, usual, sample_weight, learning.splits, atoms)
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
-            return unchanged, HeldOutWidth(unchanged)
+            return unchanged, dist
         return _by_regression(scale_estimator, errors)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
     if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
-        return unchanged, HeldOutWidth(unchanged)
+        return unchanged, dist
     constant = LearnedWidth("constant", {}, usual) if dist._has_spread else unchanged
-    candidates = {"constant": (constant, HeldOutWidth(constant))}
+    candidates = {"constant": (constant, constant.apply(X, dist))}
     if dist._has_spread:
-        candidates["own"] = unchanged, HeldOutWidth(unchanged)
+        candidates["own"] = unchanged, dist
     candidates["learned"] = _by_regression(_Forest(generator(random_state)), errors)
-    return _simplest(candidates, y, errors)
+    return _simplest(candidates, y, errors, independent=learning.independent)
 
 
 def _absolute_errors(
@@ -189,7 +165,8 @@ def _absolute_errors(
     if atoms is None:
         return np.abs(y - centre)
     bounds = Cut(Point(centre), atoms)._score_bounds(y[:, None])
-    return expected_distances(*(ends[:, 0] for ends in bounds), w)
+    lower, upper = (ends[:, 0] for ends in bounds)
+    return expected_distances(lower, upper, w)
 
 
 class _Errors(NamedTuple):
@@ -213,8 +190,8 @@ class _Errors(NamedTuple):
         return None if self.weight is None else self.weight[rows]
 
 
-def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, HeldOutWidth]:
-    """Learn the width by a regressor, of all rows and of the training rows of each split."""
+def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distribution]:
+    """Learn the width by a regressor; return also its cross-fitted predictions."""
     from sklearn.base import clone
     from sklearn.utils.validation import has_fit_parameter
 
@@ -225,19 +202,22 @@ def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, HeldO
         params = {"sample_weight": errors.weights(rows)} if weighted else {}
         return clone(regressor, safe=False).fit(features[rows], errors.error[rows], **params)
 
-    every = np.arange(len(features))
-    fold = np.full(len(every), -1, dtype=np.intp)
-    for k, (_, test) in enumerate(errors.splits):
-        fold[test] = k
-    least = _LEAST_SHARE * errors.usual
-    width = LearnedWidth("learned", {}, least, fitted(every), reads_x)
-    parts = [fitted(train) if errors.enough(train) else None for train, _ in errors.splits]
-    return width, HeldOutWidth(width, fold, parts, errors.usual)
+    fitted_on_all = fitted(np.arange(len(features)))
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, fitted_on_all, reads_x)
+    held_out = np.full(len(features), errors.usual)
+    for train, test in errors.splits:
+        if errors.enough(train):
+            held_out[test] = width._positive(fitted(train).predict(features[test]))
+    return width, rescaled(errors.dist, held_out)
 
 
 def _simplest(
-    candidates: dict[str, tuple[LearnedWidth, HeldOutWidth]], y: FloatArray, errors: _Errors
-) -> tuple[LearnedWidth, HeldOutWidth]:
+    candidates: dict[str, tuple[LearnedWidth, Distribution]],
+    y: FloatArray,
+    errors: _Errors,
+    *,
+    independent: bool,
+) -> tuple[LearnedWidth, Distribution]:
     """Return the first candidate that no later one beats by more than the noise.
 
     Splits without errors to learn from are left out of the comparison.
@@ -246,20 +226,19 @@ def _simplest(
     splits = [(train, test) for train, test in errors.splits if errors.enough(train)]
     if not splits:
         return candidates[best]
-    every, tests = np.arange(len(y)), [test for _, test in splits]
+    tests = [test for _, test in splits]
     w = errors.weights(np.concatenate(tests))
     losses = {
-        name: _held_out_crps(y, held_out.apply(errors.X, errors.dist, every), errors, splits)
-        for name, (_, held_out) in candidates.items()
+        name: _held_out_crps(y, dist, errors, splits) for name, (_, dist) in candidates.items()
     }
+    sizes = None if independent else [len(test) for test in tests]
     for name in others:
-        gain, noise = _mean_and_error(losses[best] - losses[name], w, [len(test) for test in tests])
+        gain, noise = _mean_and_error(losses[best] - losses[name], w, sizes)
         if gain > _MARGIN * noise:
             best = name
-    width, held_out = candidates[best]
+    width, honest = candidates[best]
     crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
-    width = replace(width, crps=crps)
-    return width, held_out._replace(width=width)
+    return replace(width, crps=crps), honest
 
 
 def _held_out_crps(
@@ -281,19 +260,23 @@ def _held_out_crps(
 
 
 def _mean_and_error(
-    d: FloatArray, w: FloatArray | None, sizes: Sequence[int]
+    d: FloatArray, w: FloatArray | None, sizes: Sequence[int] | None = None
 ) -> tuple[float, float]:
     """Return the weighted mean of paired differences, and its standard error.
 
-    The error is the larger of two: that of independent rows, and that of independent splits, whose
-    numbers of rows are `sizes`. Rows of one group, or of neighbouring times, are not independent.
+    The error is that of independent rows. If rows of one split may resemble each other, as those of
+    a group do, `sizes` are the numbers of rows of the splits, and the error is the larger of that
+    and the one of independent splits.
     """
     share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
     mean = float(share @ d)
     off = share * (d - mean)
-    by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
-    among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
-    return mean, float(np.sqrt(max(off @ off, among_splits)))
+    variance = float(off @ off)
+    if sizes is not None:
+        by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
+        among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
+        variance = max(variance, float(among_splits))
+    return mean, float(np.sqrt(variance))
 
 
 def _read(X: Any, dist: Distribution) -> tuple[bool, FloatArray]:

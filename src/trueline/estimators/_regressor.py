@@ -42,7 +42,7 @@ from trueline.estimators._frames import (
     take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage
-from trueline.estimators._splits import Split, make_splits
+from trueline.estimators._splits import LearningSplits, Split, make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
@@ -255,13 +255,12 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
         scale_estimator = None if by_map else self.scale_estimator
         read_model = models[0] if self.dist is None else None
-        learning: list[Split] = []
+        inner = LearningSplits([], independent=True)
         if scale_estimator is not None or recalibrator.needs_features:
-            learning = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
-        widths, forecasts = learn_widths(
-            scale_estimator, data, forecasts, learning, read_model, seed, self.support_
+            inner = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
+        self._widths, forecasts = learn_widths(
+            scale_estimator, data, forecasts, inner, read_model, seed, self.support_
         )
-        self._widths = widths._replace(held_out=None)  # it is of no use to new rows
         self.scale_ = self._widths.learned
         self.shrinkage_ = 1.0
         if splits is not None:
@@ -269,7 +268,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 fitter,
                 splits,
                 forecasts.dist,
-                lambda dist, rows: widths.apply_held_out(data.X, dist, rows),
+                lambda dist, rows: self._widths.apply_as(forecasts.dist, dist, rows),
                 data.sample_weight,
                 ensemble=self.ensemble_,
             )
@@ -282,7 +281,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 recalibrator, data, forecasts, folds, self.shrinkage_
             )
         else:
-            self.recalibrator_ = fit_map(recalibrator, data, forecasts, learning, self.shrinkage_)
+            self.recalibrator_ = fit_map(
+                recalibrator, data, forecasts, inner.splits, self.shrinkage_
+            )
         return models
 
     # ---- predict ---------------------------------------------------------------------

@@ -36,8 +36,8 @@ def find_shrinkage(
     """Return the factor of the scores; 1 if the splits do not allow a comparison.
 
     The forecasts `dist` of the fold models, one per row if each row is in one test set, are
-    compared with those of models that see fewer rows, after `with_width` has changed the widths
-    of the latter as those of `dist`. With `ensemble` the fold models predict together; otherwise
+    compared with those of models that see fewer rows, after `with_width` has given the latter the
+    learned widths of the same rows. With `ensemble` the fold models predict together; otherwise
     one model that is refitted on all rows does.
     """
     n = len(fitter.y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ Split = tuple[Rows, Rows]
 # share of them that do, after what chance explains is taken off, as in Cohen's kappa.
 _NEARLY_ALWAYS = 0.9
 # Copies stay together, with a warning, if a larger share of the rows repeat an earlier row. With a
-# smaller share, intervals of 90% hold at least (0.9 - 0.2) / 0.8 = 87.5% of new rows in any case, and
-# 90% if new rows repeat old ones as often as these repeat each other.
+# smaller share, intervals of 90% hold for at least (0.9 - 0.2) / 0.8 = 87.5% of new rows in any
+# case, and for 90% if new rows repeat old ones as often as these repeat each other.
 _MANY_COPIES = 0.2
 # What is learned from errors is fitted once per split; more splits are merged.
 _MOST_SPLITS = 10
@@ -65,7 +65,7 @@ def _shuffled(n_folds: int, X: Any, y: FloatArray, seed: int) -> list[Split]:
     folds = KFold(n_folds, shuffle=True, random_state=seed)
     original = find_copies(X, y)
     distinct = n if original is None else int(original.max()) + 1
-    if distinct < n_folds or n - distinct <= _MANY_COPIES * n:
+    if original is None or distinct < n_folds or n - distinct <= _MANY_COPIES * n:
         return list(folds.split(np.empty(n)))
     warnings.warn(
         f"{n - distinct} of {n} rows repeat the features and the outcome of an earlier row. "
@@ -149,9 +149,27 @@ def _value_keys(column: NDArray[Any]) -> NDArray[np.uint64]:
 # ---- what is learned from errors ---------------------------------------------------------
 
 
+class LearningSplits(NamedTuple):
+    """Splits of the calibration rows, and whether all their rows are independent.
+
+    If they are not, the rows of one test set may resemble each other more than those of two.
+    """
+
+    splits: list[Split]
+    independent: bool
+
+
 def learning_splits(
-    splits: Sequence[Split], rows: Rows, n: int, X: Any, y: FloatArray, groups: Any, seed: int
-) -> list[Split]:
+    splits: Sequence[Split],
+    rows: Rows,
+    n: int,
+    X: Any,
+    y: FloatArray,
+    groups: Any,
+    seed: int,
+    *,
+    shuffled: bool = True,
+) -> LearningSplits:
     """Return the splits of the calibration rows for what is learned from their errors.
 
     What a test row of split k needs is learned from calibration rows that split k trains on.
@@ -167,13 +185,15 @@ def learning_splits(
         Features and outcomes of the calibration rows.
     groups : (m,) array, optional
         Their groups, if the user's splits keep groups together.
+    shuffled : bool
+        Whether the splits are folds of shuffled rows rather than those of a splitter.
 
     Returns
     -------
-    list of (train, test)
-        Positions in `rows`. No row is in two test sets; a row that is tested often belongs to its
-        first test. If the user's splits do not divide the calibration rows, these are folds of
-        groups, or of shuffled rows. Neighbouring splits are merged if there are many.
+    LearningSplits
+        Its rows are positions in `rows`. No row is in two test sets; a row that is tested often
+        belongs to its first test. If the user's splits do not divide the calibration rows, these
+        are folds of groups, or of shuffled rows. Neighbouring splits are merged if there are many.
     """
     position = np.full(n, -1, dtype=np.intp)
     position[rows] = np.arange(len(rows))
@@ -186,12 +206,16 @@ def learning_splits(
         if len(at):
             known = position[train]
             found.append((known[known >= 0], at))
-    if any(len(train) for train, _ in found):
-        return _merged(found, len(rows))
-    if groups is not None:
+    divided = any(len(train) for train, _ in found)
+    if divided:
+        found = _merged(found, len(rows))
+    elif groups is not None:
         n_folds = min(_FOLDS, len(np.unique(groups)))
-        return list(GroupKFold(n_folds).split(y, groups=groups)) if n_folds > 1 else []
-    return _shuffled(min(_FOLDS, len(y)), X, y, seed) if len(y) > 1 else []
+        found = list(GroupKFold(n_folds).split(y, groups=groups)) if n_folds > 1 else []
+    else:
+        found = _shuffled(min(_FOLDS, len(y)), X, y, seed) if len(y) > 1 else []
+    independent = (shuffled if divided else groups is None) and find_copies(X, y) is None
+    return LearningSplits(found, independent)
 
 
 def _merged(splits: Sequence[Split], n: int) -> list[Split]:

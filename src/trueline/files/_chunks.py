@@ -18,7 +18,7 @@ from trueline._validation import FloatArray, all_finite
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout
 from trueline.files._source import File
-from trueline.recalibration import Key, ScoreRows
+from trueline.recalibration import Key
 
 _FIX = "Fix or drop that row"
 # Texts that stand for a missing value.
@@ -132,17 +132,13 @@ class Chunk:
         """The forecasts of these rows."""
         return self.layout.distribution(self.forecast)
 
-    def score_rows(self) -> ScoreRows:
-        """Return the scores of the outcomes, with the weights of the rows."""
-        rows = ScoreRows.of_outcomes(self.y, self.dist)
-        if not all_finite(rows.lower):
-            row = self.start + int(np.argmin(np.isfinite(rows.lower)))
-            raise FileError(
-                f"{self.source.path}, {self.source.where(row)}: the outcome lies further from its "
-                f"forecast than float64 can count in units of the forecast's scale. Check for a "
-                f"scale that is almost 0."
-            )
-        return ScoreRows.points(rows.kind, rows.lower, self.weight)
+    def n_weighted(self) -> int:
+        """Return the number of rows with a weight above 0."""
+        return len(self) if self.weight is None else int(np.count_nonzero(self.weight))
+
+    def where(self, row: int) -> str:
+        """Return the file and the place in it of one of these rows, for messages."""
+        return f"{self.source.path}, {self.source.where(self.start + row)}"
 
 
 def checked_chunk(

@@ -24,6 +24,7 @@ from trueline.distributions import Distribution
 from trueline.files._chunks import Chunk, Codes, GroupCodes, Progress, checked_chunk
 from trueline.files._columns import Columns, Layout, find_in
 from trueline.files._folder import Paths, open_source
+from trueline.files._scoring import Scoring
 from trueline.files._source import Source, no_rows
 from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
 
@@ -75,6 +76,9 @@ class Forecasts:
         self.source = source
         self.layout = layout
         self.groups = self.group_codes()
+        # Chunks that were read by `begin`, and those behind them.
+        self._first: deque[Chunk] = deque()
+        self._rest: Iterator[Chunk] | None = None
 
     def group_codes(self) -> GroupCodes | None:
         """Return new codes for the groups of these rows; None without a column of groups."""
@@ -113,22 +117,41 @@ class Forecasts:
             start = 0
             for table in file.chunks(None if whole else self.layout.used, n_maps):
                 chunk, crossing = checked_chunk(file, table, start, self.layout, self.groups)
-                yield chunk
                 start += len(chunk)
                 source.rows = before + start
                 source.crossing += crossing
+                yield chunk
                 if progress is not None:
                     progress(source.rows, source.share())
             before += start
 
+    def begin(self, rows: int) -> list[Chunk]:
+        """Read chunks up to this number of rows that have a weight; `accumulate` goes on there."""
+        self._rest = self.chunks()
+        self._first.clear()
+        while sum(map(Chunk.n_weighted, self._first)) < rows:
+            chunk = next(self._rest, None)
+            if chunk is None:
+                break
+            self._first.append(chunk)
+        return list(self._first)
+
     def accumulate(
-        self, *, max_values: int | None = None, progress: Progress | None = None
+        self,
+        scoring: Scoring,
+        *,
+        max_values: int | None = None,
+        progress: Progress | None = None,
     ) -> ScoreAccumulator:
         """Score all rows and return their scores; see `ScoreAccumulator` for `max_values`."""
-        scores = ScoreAccumulator(self.layout.score_kind, max_values)
-        for chunk in self.chunks(progress=progress):
+        scores = ScoreAccumulator(self.layout.score_kind, max_values, scoring.preparation)
+        rest, self._rest = self._rest, None
+        rest = self.chunks() if rest is None else rest
+        while (chunk := self._first.popleft() if self._first else next(rest, None)) is not None:
             names = () if self.groups is None else self.groups.names
-            scores.add(chunk.score_rows(), chunk.groups, names)
+            scores.add(scoring.rows(chunk), chunk.groups, names)
+            if progress is not None:
+                progress(self.source.rows, self.source.share())
         return scores
 
     def conclude(self, pieces: Sequence[Forecasts] = ()) -> None:
@@ -191,6 +214,20 @@ def open_forecasts(
         return path
     source = open_source(path, separator, decimal)
     return Forecasts(source, find_in(source, columns, y=y))
+
+
+def first_chunks(pieces: Iterable[Forecasts], rows: int) -> list[Chunk]:
+    """Return the first chunks of all pieces, which hold this number of rows if there are any.
+
+    Rows without weight do not count. `Forecasts.accumulate` does not read the chunks again.
+    """
+    chunks: list[Chunk] = []
+    for piece in pieces:
+        missing = rows - sum(map(Chunk.n_weighted, chunks))
+        if missing <= 0:
+            break
+        chunks += piece.begin(missing)
+    return chunks
 
 
 class _StoppedError(Exception):
@@ -392,5 +429,5 @@ class Transformer:
             how_many = f"{len(unknown):,} of {len(self._met):,}" if count else "some"
             warn(
                 f"{how_many} groups were not there when the map was fitted and get the pooled map: "
-                f"{listed(map(repr, unknown), most=3)}."
+                f"{listed(map(repr, unknown), most=3)}. {self._fitted._note_on_unknown_groups()}"
             )

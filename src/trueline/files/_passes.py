@@ -19,12 +19,14 @@ from trueline.files._forecasts import (
     Forecasts,
     Transformer,
     check_jobs,
+    first_chunks,
     open_forecasts,
     work_on,
 )
+from trueline.files._scoring import Scoring
 from trueline.files._sink import as_typed
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
-from trueline.recalibration import Recalibrator, ScoreAccumulator
+from trueline.recalibration import FIRST_ROWS, Recalibrator, ScoreAccumulator
 
 MAX_KNOTS = 100_000
 # Scores of all groups that are held in memory; beyond, groups are compressed.
@@ -52,7 +54,9 @@ def fit(
     rounded as by ``partial_fit``, by at most 2^-17 (7.6e-6) of themselves if more than 1,048,576
     differ, and then compressed; ``compression_error_`` bounds the change of the empirical CDF.
     If the scores of all groups take more than 4,194,304 numbers, they are compressed meanwhile as
-    well.
+    well. The least width of forecasts and the atoms of outcomes are learned from the first chunk,
+    of up to 65,536 rows, or from several if they have less than 10,000 rows. Scores of rows on
+    atoms are intervals, of which a quarter of these numbers is kept as they are.
 
     Parameters
     ----------
@@ -98,14 +102,16 @@ def fit(
     """
     forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal)
     learner = forecasts.layout.learner(recalibrator)
+    learner._check_params()
     check_max_knots(max_knots)
     jobs = check_jobs(n_jobs)
     pieces = forecasts.pieces()
 
     def work(i: int, report: Progress) -> ScoreAccumulator:
-        return pieces[i].accumulate(max_values=_MAX_VALUES, progress=report)
+        return pieces[i].accumulate(scoring, max_values=_MAX_VALUES, progress=report)
 
     with each_warning_once():
+        scoring = Scoring.learned(learner, first_chunks(pieces, FIRST_ROWS))
         whole = reduce(ScoreAccumulator.merge, work_on(pieces, work, jobs, progress))
         forecasts.conclude(pieces)
         if not whole.n:

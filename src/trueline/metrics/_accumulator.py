@@ -30,7 +30,7 @@ from trueline.metrics._evaluate import (
 from trueline.metrics._pit import Ecdf
 from trueline.metrics._rows import add, levels_below
 from trueline.metrics._spread import N_BINS, binned_error
-from trueline.recalibration._cells import Cells
+from trueline.scores import Cells
 
 # Scores that are averaged per group.
 _GROUP_MEANS = ("inside", "expected", "width", "crps")

@@ -220,7 +220,7 @@ def calibration_test(
     >>> G = tl.Isotonic().fit(y[:100], F[:100]).transform(F[100:])
     >>> test = tl.calibration_test(y[100:], G)
     >>> print(f"{test.p_value:.2f}", test.n_fit)
-    0.50 100.0
+    0.52 100.0
     """
     y, dist, w = check_rows(y, dist, sample_weight)
     n_fit = rows_of_fit(n_fit, dist)

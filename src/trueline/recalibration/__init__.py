@@ -6,15 +6,15 @@ from trueline.recalibration._auto import Auto
 from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
+from trueline.recalibration._preparation import FIRST_ROWS, Preparation
 from trueline.recalibration._quantile_forest import (
     BaggedTrees,
     QuantileForest,
     as_features,
     tree_features,
 )
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Key, Scores
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
+from trueline.scores import Key, ScoreRows, Scores
 
 #: Recalibrators by the short name that ``method`` and the command line accept.
 BY_NAME: dict[str, type[Recalibrator]] = {
@@ -29,6 +29,7 @@ BY_NAME: dict[str, type[Recalibrator]] = {
 
 __all__ = [
     "BY_NAME",
+    "FIRST_ROWS",
     "Auto",
     "BaggedTrees",
     "BetaCalibration",
@@ -37,6 +38,7 @@ __all__ = [
     "Grouped",
     "Isotonic",
     "Key",
+    "Preparation",
     "QuantileForest",
     "Recalibrator",
     "Scaling",

@@ -18,7 +18,8 @@ from trueline._validation import NotFittedError
 from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
-from trueline.recalibration._scores import KINDS, Key, Scores
+from trueline.recalibration._preparation import Preparation
+from trueline.scores import KINDS, Key, Scores
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1
@@ -60,6 +61,7 @@ class Recalibrator(ABC):
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False
     _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
+    _preparation: Preparation = Preparation()
 
     @property
     def needs_features(self) -> bool:
@@ -121,6 +123,10 @@ class Recalibrator(ABC):
 
     def rename_groups(self, names: Mapping[Key, Key]) -> Self:
         """Return the same fitted map with the new name of each group."""
+        raise self._refusal("have groups")
+
+    def _note_on_unknown_groups(self) -> str:
+        """Return what a warning says about forecasts of groups that were not there at ``fit``."""
         raise self._refusal("have groups")
 
     def check_kind(self, dist: Distribution) -> None:
@@ -273,8 +279,19 @@ class Recalibrator(ABC):
         moved = dist._unscore(factor * dist._score(outcomes[:, None]))[:, 0]
         return self.fit(moved, dist, sample_weight, groups, **given)
 
-    def _prepare(self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None) -> Any:
-        """Return how forecasts are prepared, for ``_fit_scaled``; None if it takes nothing."""
+    def _prepare(
+        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
+    ) -> Preparation:
+        """Learn how forecasts are prepared before they are scored."""
+        return Preparation()
+
+    def _prepared_by(self, preparation: Preparation) -> Self:
+        """Set how forecasts are prepared before they are scored."""
+        self._preparation = preparation
+        return self
+
+    def _stated_support(self) -> Support | None:
+        """Return the support that a parameter states; None if there is none."""
         return None
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:

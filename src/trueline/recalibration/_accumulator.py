@@ -3,12 +3,15 @@
 Up to a limit of distinct values scores are kept as they are. Beyond, they are rounded to 16 bits of
 mantissa, which moves no score by more than a share of 2^-17 (7.6e-6) of itself, and rows with the
 same value are counted. Rounding depends on the score alone and counts add up, so merged parts equal
-the whole to the last bit, except for sums of weights, which round.
+the whole to the last bit, except for sums of weights, which round. Rows on atoms of their forecasts
+have intervals of scores, which are kept as they are up to a quarter of the limit. Beyond, they are
+spread over points by a normal law, which is learned when the limit is reached, and rounded.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
@@ -16,15 +19,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray
+from trueline._validation import CalibrationWarning, FloatArray
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._binary import decode, encode
-from trueline.recalibration._cells import Cells
-from trueline.recalibration._document import groups_from_json, scores_from_json, scores_to_json
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import (
+from trueline.recalibration._document import (
+    check_kind_of_score,
+    groups_from_json,
+    preparation_from_json,
+    scores_from_json,
+    scores_to_json,
+)
+from trueline.recalibration._preparation import Preparation, check_same_preparation
+from trueline.scores import (
+    FEWEST_POINTS,
+    Cells,
     Exact,
     Key,
+    ScoreRows,
     Scores,
     collapse,
     combine,
@@ -67,7 +78,11 @@ class State:
         self._cells: Cells | None = None
         # Sum of the weights of the rows in the cells, and of their squares.
         self._counted = np.zeros(2)
+        # The law by which intervals are spread once scores are rounded.
+        self._normal: tuple[float, float] | None = None
+        # Waiting rows: lower ends of their intervals, upper ends if any differ, and weights.
         self._buffer = np.empty(0)
+        self._upper: FloatArray | None = None
         self._weights: FloatArray | None = None
         self._held = 0
 
@@ -80,12 +95,11 @@ class State:
 
     def add(self, rows: ScoreRows) -> None:
         """Add rows with finite scores and positive weights."""
-        if rows.are_intervals:
-            self._push(rows.sort())
-        elif self._is_rounded and len(rows) >= _COUNTED:
+        intervals = rows.are_intervals or self._upper is not None
+        if self._is_rounded and len(rows) >= _COUNTED:
             self._take(rows)
-        elif self._held + len(rows) <= _WAITING:
-            self._wait(rows.lower, rows.weights)
+        elif self._held + len(rows) <= _WAITING // (FEWEST_POINTS if intervals else 1):
+            self._wait(rows)
         else:
             self._take(ScoreRows.concatenate([self._pop_waiting(), rows]))
 
@@ -93,7 +107,9 @@ class State:
         """Return a state of both; neither changes."""
         merged = copy(self)
         merged._buffer = self._buffer.copy()
+        merged._upper = None if self._upper is None else self._upper.copy()
         merged._weights = None if self._weights is None else self._weights.copy()
+        merged._normal = self._normal or other._normal
         if self._cells is not None or other._cells is not None:
             mine, theirs = (Cells(1) if c is None else c for c in (self._cells, other._cells))
             merged._cells = mine.merge(theirs)
@@ -122,34 +138,42 @@ class State:
     def __len__(self) -> int:
         """Return the number of waiting rows and distinct values."""
         counted = 0 if self._cells is None else len(self._cells)
-        return self._held + counted + (0 if self._sorted is None else len(self._sorted.values))
+        return self._held + counted + (0 if self._sorted is None else self._sorted.size)
 
     @property
     def _is_rounded(self) -> bool:
         return self._cells is not None or (self._sorted is not None and self._sorted.rounded)
 
-    def _wait(self, s: FloatArray, w: FloatArray | None) -> None:
+    def _wait(self, rows: ScoreRows) -> None:
         """Copy rows to the buffer."""
-        stop = self._held + len(s)
+        w, stop = rows.weights, self._held + len(rows)
         if stop > self._buffer.size:
             size = min(max(4 * stop, _SMALLEST_BUFFER), max(_WAITING, stop))
             self._buffer = _longer(self._buffer, size)
+            if self._upper is not None:
+                self._upper = _longer(self._upper, size)
             if self._weights is not None:
                 self._weights = _longer(self._weights, size)
+        if rows.are_intervals and self._upper is None:
+            self._upper = self._buffer.copy()
         if w is not None and self._weights is None:
             self._weights = np.ones(self._buffer.size)
-        self._buffer[self._held : stop] = s
+        self._buffer[self._held : stop] = rows.lower
+        if self._upper is not None:
+            self._upper[self._held : stop] = rows.upper
         if self._weights is not None:
             self._weights[self._held : stop] = 1.0 if w is None else w
         self._held = stop
 
     def _waiting_rows(self) -> ScoreRows:
         w = None if self._weights is None else self._weights[: self._held]
-        return ScoreRows.points(self.kind, self._buffer[: self._held], w)
+        lower = self._buffer[: self._held]
+        upper = lower if self._upper is None else self._upper[: self._held]
+        return ScoreRows(self.kind, lower, upper, w)
 
     def _pop_waiting(self) -> ScoreRows:
         rows = self._waiting_rows()
-        self._buffer, self._weights, self._held = np.empty(0), None, 0
+        self._buffer, self._upper, self._weights, self._held = np.empty(0), None, None, 0
         return rows
 
     def _flush(self) -> None:
@@ -158,6 +182,9 @@ class State:
 
     def _take(self, rows: ScoreRows) -> None:
         """Sort rows, which overwrites them, or count them in cells if scores are rounded."""
+        if rows.are_intervals:
+            self._push(rows.sort())
+            return
         if not self._is_rounded or len(rows) < _COUNTED:
             part = rows.sort()
             # If the first scores are too many, counting their rows is faster than rounding them.
@@ -177,8 +204,13 @@ class State:
         self._cells.add(rows.lower, 1.0 if w is None else w)
 
     def _push(self, part: Scores) -> None:
+        if self._is_rounded:
+            part = part.spread_by(self._normal)
         joined = part if self._sorted is None else combine(self._sorted, part)
-        self._sorted = joined.round() if len(joined.values) > self.limit else joined
+        if joined.size > self.limit:
+            self._normal = self._normal or joined.normal_law()
+            joined = joined.spread_by(self._normal).round()
+        self._sorted = joined
 
 
 class ScoreAccumulator:
@@ -196,11 +228,16 @@ class ScoreAccumulator:
         Number of values that the groups may hold together. Beyond, groups are compressed, and
         the ``compression_error_`` of the map bounds the change; the scores of all rows are then
         kept apart from those of the groups. By default groups are never compressed.
+    preparation : Preparation, optional
+        How the forecasts were prepared before they were scored, by default not at all. It is
+        the same for all parts that are merged, and becomes part of the map.
 
     Attributes
     ----------
     n : int
         Number of rows with a weight above 0.
+    excluded : int
+        Number of these whose outcomes prepared forecasts exclude, if rows have their outcomes.
 
     Examples
     --------
@@ -215,9 +252,16 @@ class ScoreAccumulator:
     array([-1.,  1.,  5.])
     """
 
-    def __init__(self, kind: str, max_values: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        max_values: int | None = None,
+        preparation: Preparation = Preparation(),  # noqa: B008  # it is frozen
+    ) -> None:
         self.kind = kind
+        self.preparation = preparation
         self.n = 0
+        self.excluded = 0
         self._max_values = max_values
         self._all: State | None = None
         self._groups: dict[Key, State] = {}
@@ -225,9 +269,14 @@ class ScoreAccumulator:
         self._compressed: list[tuple[int, dict[Key, Scores]]] = []
 
     @classmethod
-    def of(cls, scores: Scores, by_group: dict[Key, Scores]) -> Self:
+    def of(
+        cls,
+        scores: Scores,
+        by_group: dict[Key, Scores],
+        preparation: Preparation = Preparation(),  # noqa: B008  # it is frozen
+    ) -> Self:
         """Return an accumulator that holds the scores of a fitted map."""
-        made = cls(scores.kind)
+        made = cls(scores.kind, preparation=preparation)
         made.n = max(round(scores.total), 1)
         made._groups = {key: State.of(part) for key, part in by_group.items()}
         if not by_group:
@@ -250,6 +299,8 @@ class ScoreAccumulator:
         self.n += len(rows)
         if not len(rows):
             return
+        if rows.outcomes is not None:
+            self.excluded += int(np.count_nonzero(self.preparation.excludes(rows.outcomes)))
         if codes is not None:
             for name, part in rows_by_group(rows, codes, names):
                 if name not in self._groups:
@@ -263,8 +314,10 @@ class ScoreAccumulator:
 
     def merge(self, other: ScoreAccumulator) -> Self:
         """Return the scores of both; neither changes."""
+        check_same_preparation(self.preparation, other.preparation)
         merged = copy(self)
         merged.n = self.n + other.n
+        merged.excluded = self.excluded + other.excluded
         merged._all = _merged(self._all, other._all)
         keys = dict.fromkeys([*self._groups, *other._groups])
         states = {key: _merged(self._groups.get(key), other._groups.get(key)) for key in keys}
@@ -306,7 +359,8 @@ class ScoreAccumulator:
             Number of scores to keep; each group keeps as many, but all groups together no more
             than 2^20, or 500 each if that is more. By default all are kept.
         warn : bool, default False
-            Whether to warn of ties and small weights, as ``fit`` does.
+            Whether to warn of ties and small weights, as ``fit`` does, and of outcomes that the
+            preparation, which is learned from the first rows, excludes.
         """
         made = recalibrator._unfitted_copy()
         made._check_params()
@@ -318,19 +372,28 @@ class ScoreAccumulator:
             )
         if warn and not pooled.rounded:  # rounding ties scores that differ
             pooled.warn_if_weak(self.n)
+        if warn and self.excluded:
+            warnings.warn(
+                f"{self.excluded:,} of {self.n:,} outcomes are not among the values that the first "
+                f"rows suggest ({self.preparation}), and the forecasts exclude them. State the "
+                f"values that can occur with support=, or use support=None.",
+                CalibrationWarning,
+                stacklevel=3,
+            )
         if max_knots is not None:
             pooled = pooled.compress(max_knots)
             if by_group:
-                share = _share([len(part.values) for part in by_group.values()], _KNOTS)
+                share = _share([part.size for part in by_group.values()], _KNOTS)
                 share = min(max(share, _FEWEST_IN_MAP), max_knots)
                 by_group = {key: part.compress(share) for key, part in by_group.items()}
-        return made._learn(pooled, by_group)
+        return made._learn(pooled, by_group)._prepared_by(self.preparation)
 
     def to_bytes(self) -> bytes:
         """Return what `from_bytes` reads; an accumulator without rows gives no bytes."""
         if not self.n:
             return b""
-        document: dict[str, Any] = {"kind": self.kind, "n": self.n, "scores": None, "groups": None}
+        document: dict[str, Any] = {"kind": self.kind, "n": self.n, "excluded": self.excluded}
+        document |= {"scores": None, "groups": None, "preparation": self.preparation.to_json()}
         if self._all is not None:
             document["scores"] = scores_to_json(self._all.scores())
         if self._groups or self._compressed:
@@ -341,8 +404,13 @@ class ScoreAccumulator:
     def from_bytes(cls, data: bytes, max_bytes: int) -> Self:
         """Return the accumulator that `to_bytes` wrote, if its arrays fit in `max_bytes`."""
         document = decode(data, json.loads, _expect, max_bytes)
-        made = cls(document["kind"])
-        made.n = document["n"]
+        fields = {"kind", "n", "excluded", "scores", "groups", "preparation"}
+        _expect(isinstance(document, dict) and set(document) == fields, "a field is missing")
+        preparation = preparation_from_json(document["preparation"])
+        made = cls(check_kind_of_score(document["kind"]), preparation=preparation)
+        made.n, made.excluded = document["n"], document["excluded"]
+        whole = type(made.n) is int and type(made.excluded) is int
+        _expect(whole and 0 <= made.excluded <= made.n > 0, "a number of rows is not possible")
         if document["scores"] is not None:
             made._all = State.of(scores_from_json(document["scores"]))
         if document["groups"] is not None:
@@ -355,7 +423,7 @@ class ScoreAccumulator:
         if most is None or sum(map(len, self._groups.values())) <= most:
             return
         found = {key: state.scores() for key, state in self._groups.items()}
-        if sum(len(scores.values) for scores in found.values()) > most:  # ties count once
+        if sum(scores.size for scores in found.values()) > most:  # ties count once
             self._push(1, found)
             self._groups = {}
 

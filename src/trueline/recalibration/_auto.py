@@ -10,8 +10,8 @@ import numpy as np
 from trueline.distributions import Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._common import CommonMap, Isotonic, is_common_map
-from trueline.recalibration._scores import Exact, Scores
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
+from trueline.scores import Exact, Scores
 
 
 class Auto(CommonMap):

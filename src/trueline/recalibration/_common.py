@@ -19,10 +19,14 @@ from trueline.recalibration._document import (
     scores_from_json,
     scores_to_json,
 )
-from trueline.recalibration._empirical_law import empirical_law
-from trueline.recalibration._preparation import Preparation, check_support, prepare
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Key, Scores, combine
+from trueline.recalibration._preparation import (
+    Preparation,
+    check_same_preparation,
+    check_support,
+    prepare,
+    stated_support,
+)
+from trueline.scores import Key, ScoreRows, Scores, combine, empirical_law
 
 
 class ScoreBased(Recalibrator):
@@ -36,7 +40,6 @@ class ScoreBased(Recalibrator):
     is_exportable = True
 
     support: Support | str | None = "auto"
-    _preparation: Preparation = Preparation()
     _scores: Scores | None = None
     _parts: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]
@@ -71,17 +74,18 @@ class ScoreBased(Recalibrator):
         dist: Distribution,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
-        *,
-        preparation: Preparation | None = None,
+        **given: Any,
     ) -> Self:
-        if preparation is None:
-            preparation = self._prepare(y, dist, sample_weight)
+        preparation = given.get("preparation") or self._prepare(y, dist, sample_weight)
         return self._fit_prepared(preparation, y, dist, sample_weight, groups, factor)
 
     def _prepare(
         self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
     ) -> Preparation:
         return prepare(self.support, y, dist, sample_weight, self._least_law)
+
+    def _stated_support(self) -> Support | None:
+        return stated_support(self.support)
 
     def _fit_prepared(
         self,
@@ -131,25 +135,24 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
-        accumulator, preparation = self._accumulator, self._preparation
+        accumulator, preparation, stated = self._accumulator, self._preparation, None
         if self._is_fitted():
             self.check_kind(dist)
+            stated = self._stated_support()
             if accumulator is None:
-                accumulator = ScoreAccumulator.of(self.scores_, self._group_scores)
+                accumulator = ScoreAccumulator.of(self.scores_, self._group_scores, preparation)
         else:
             preparation = self._prepare(y, dist, sample_weight)
         rows = ScoreRows.of_outcomes(y, preparation(dist), sample_weight)
+        outcomes = None if stated is None else rows.weighted().outcomes
+        if stated is not None and outcomes is not None:
+            stated.check(outcomes)
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:
-            accumulator = ScoreAccumulator(rows.kind)
+            accumulator = ScoreAccumulator(rows.kind, preparation=preparation)
         accumulator.add(rows, codes, names)
         self._accumulator, self._scores = accumulator, None
         return self._prepared_by(preparation)
-
-    def _prepared_by(self, preparation: Preparation) -> Self:
-        """Set how forecasts are prepared before they are scored."""
-        self._preparation = preparation
-        return self
 
     @property
     def least_width_(self) -> float:
@@ -198,11 +201,7 @@ class ScoreBased(Recalibrator):
                 f"the maps were fitted on different scores ({kinds[0]} and {kinds[1]}); expected "
                 f"forecasts of the same kind in both."
             )
-        if self._preparation != other._preparation:
-            raise ValueError(
-                f"the maps were fitted with {self._preparation} and with {other._preparation}; "
-                f"expected the same. Fit one of them on all rows, or with partial_fit."
-            )
+        check_same_preparation(self._preparation, other._preparation)
         mine, theirs = self._group_scores, other._group_scores
         joined = mine | theirs
         for key in mine.keys() & theirs.keys():
@@ -300,11 +299,12 @@ class Isotonic(CommonMap):
     part, and the jump's mass has none.
 
     Beyond the outermost scores R continues with a tail, so that every quantile in (0, 1) is
-    finite. Its scale is the mean excess over a threshold with the root of n exceedances (5 to
-    100). Location-scale forecasts and `Point` get an exponential tail, which is heavier than
-    normal and so errs on the wide side. Other forecasts have normal scores and get a half-normal
-    tail, which continues the tail of the forecast. With a single row both tails start at the
-    score x of that row and have mean excess abs(x), or 1 if x is 0.
+    finite. Its scale is estimated from the root of n outermost rows (5 to 100). Location-scale
+    forecasts and `Point` get an exponential tail, whose scale is the mean excess over the
+    outermost score: it is longer where the mean excess grows towards the end, as for heavy tails,
+    and shorter where it falls. Other forecasts have normal scores and get a half-normal tail,
+    which continues the tail of the forecast. With a single row both tails start at the score x of
+    that row and have mean excess abs(x), or 1 if x is 0.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
 from trueline.recalibration._quantile_forest import QuantileForest, as_features, weighted_quantiles
-from trueline.recalibration._rows import ScoreRows
+from trueline.scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
 _BLOCK = 1 << 16
@@ -179,7 +179,7 @@ class Conditional(Recalibrator):
         if plain.atoms_ is not None:
             self._choose_way(scored, outcomes, dist, folds)
             scored = scored._replace(s=outcomes) if self._way.of_outcomes else scored
-        parts = (
+        forecasts = (
             (rows, self._conditional(dist._take(rows), quantiles))
             for rows, quantiles in self._out_of_sample(scored, folds)
             if scored.n_weighted(rows)
@@ -187,7 +187,7 @@ class Conditional(Recalibrator):
         with warnings.catch_warnings():
             # The plain map has warned of ties.
             warnings.simplefilter("ignore", CalibrationWarning)
-            self.outer_ = self._outer(parts, outcomes, scored.w)
+            self.outer_ = self._outer(forecasts, outcomes, scored.w)
         return self
 
     def _fit_scaled(

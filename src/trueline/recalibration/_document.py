@@ -17,10 +17,8 @@ from trueline.distributions import Support
 from trueline.distributions._atoms import Ends, Lattice
 from trueline.recalibration._abstract import FORMAT, VERSION, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode
-from trueline.recalibration._cells import round_scores
-from trueline.recalibration._intervals import Intervals
 from trueline.recalibration._preparation import Preparation
-from trueline.recalibration._scores import KINDS, Compressed, Exact, Key, Scores
+from trueline.scores import KINDS, Compressed, Exact, Intervals, Key, Scores, round_scores
 
 Classes = dict[str, type[Recalibrator]]
 
@@ -161,8 +159,9 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
     if isinstance(scores, Intervals):
         # JSON has no infinity; the largest number stands for it.
         lower, upper = (np.nan_to_num(ends) for ends in scores.rows()[:2])
-        kept = {"lower": lower, "upper": upper, "weights": scores.weights}
-        return {"kind": scores.kind, "intervals": {**kept, "squares": scores.squares}}
+        kept: dict[str, Any] = {"lower": lower, "upper": upper}
+        kept |= {"weights": scores.weights, "squares": scores.squares}
+        return {"kind": scores.kind, "intervals": kept}
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
         out["rounded"] = True
@@ -199,8 +198,7 @@ def preparation_from_json(data: Any) -> Preparation:
     ends = [end for end in (atoms["low"], atoms["high"]) if end is not None]
     numbers(ends, "ends", len(cuts))
     low = -np.inf if atoms["low"] is None else float(atoms["low"])
-    high = np.inf if atoms["high"] is None else float(atoms["high"])
-    made = Ends(low, high, cuts)
+    made = Ends(low, np.inf if atoms["high"] is None else float(atoms["high"]), cuts)
     expect(made.is_valid(), "the cuts are not close to the ends of the range")
     return Preparation(float(width), made)
 

@@ -15,29 +15,33 @@ from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
 from trueline.recalibration._common import CommonMap, ScoreBased, inner_map
-from trueline.recalibration._scores import Exact, Key, Scores, combine
+from trueline.recalibration._hierarchy import GroupPrior
+from trueline.scores import Key, Scores, combine
 
-# Points that stand for the pooled scores where a group borrows from them.
-_BORROWED = 256
 _MOST_SHRINKAGE = 1e15
+# Groups whose scales are further apart than this factor differ enough to say so.
+_FAR_APART = 2.0
 
 
 class Grouped(ScoreBased):
-    """One map per group, shrunk to the pooled map where a group is small.
+    """One map per group, shrunk to what all groups say where a group is small.
 
-    The scores of a group with n rows are joined by the pooled scores of all groups, which count
-    as k^2 / (k + n) rows in all, where k is the `shrinkage`; they are left out once that is less
-    than one row. A group with far fewer than k rows has nearly the pooled map, and a group with
-    k^2 rows has its own. A group that was not there at ``fit`` gets the pooled map, with a
-    warning.
+    The scores of a group with n rows are joined by scores of its predictive law, which count as
+    k^2 / (k + n) rows in all, where k is the `shrinkage`; they are left out once that is less than
+    one row. The predictive law has the shape of the scores of all groups, at the shift and scale
+    that the group's own rows and the differences between groups suggest. It is wider by what a
+    few rows leave open. So a group of ordinary scores has nearly the pooled map if it has far
+    fewer than k rows, a group of a few noisy rows has wide intervals, and a group with k^2 rows
+    has its own map. A group that was not there at ``fit`` gets the pooled map, with a warning: its
+    intervals hold on average over groups, but not for each group.
 
     Parameters
     ----------
     recalibrator : Recalibrator, optional
         The kind of map, by default `Isotonic`.
     shrinkage : float, default 20
-        The k above: the number of rows at which the scores of a group outweigh the pooled
-        scores by two to one; 0 keeps the groups apart.
+        The k above: the number of rows at which the scores of a group outweigh the predictive
+        law by two to one; 0 keeps the groups apart.
     support : "auto", "counts", Support or None, default "auto"
         The values that outcomes can take, see `Isotonic`; that of `recalibrator` is not used.
 
@@ -62,6 +66,7 @@ class Grouped(ScoreBased):
     """
 
     needs_groups = True
+    _learned: tuple[Scores, GroupPrior] | None = None
     _state_fields = frozenset({"scores", "groups"})
 
     def __init__(
@@ -139,9 +144,9 @@ class Grouped(ScoreBased):
             scores = self.scores_
             if key is not None:
                 scores = self._group_scores[key]
-                worth = self.shrinkage**2 / max(self.shrinkage + scores.total, 1.0)
+                worth = self.shrinkage**2 / max(self.shrinkage + scores.effective_rows, 1.0)
                 if worth >= 1.0:
-                    scores = combine(scores, self._borrowed(worth))
+                    scores = combine(scores, self._prior().predict(scores, worth))
             law = self._inner()._law_of(scores)
             if key is not None:
                 # Borrowed rows are no more rows than the pooled map has.
@@ -151,13 +156,12 @@ class Grouped(ScoreBased):
             self._laws[key] = law
         return self._laws[key]
 
-    def _borrowed(self, worth: float) -> Scores:
-        """Return pooled scores that count as this many rows."""
-        x = self.scores_.values
-        upper = self.scores_.cumulative()[1]
-        levels = (np.arange(_BORROWED) + 0.5) / _BORROWED * self.scores_.total
-        values, count = np.unique(x[np.searchsorted(upper, levels)], return_counts=True)
-        return Exact(self.scores_.kind, values, count * np.float64(worth / _BORROWED))
+    def _prior(self) -> GroupPrior:
+        """Return how much the groups differ, which is learned when it is first needed."""
+        scores = self.scores_
+        if self._learned is None or self._learned[0] is not scores:
+            self._learned = scores, GroupPrior(scores, self._group_scores.values())
+        return self._learned[1]
 
     def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
         self._check_fitted()
@@ -166,9 +170,10 @@ class Grouped(ScoreBased):
         unseen = [key for key in keys if key not in self._group_scores]
         if unseen:
             shown = ", ".join(repr(key) for key in unseen[:3])
+            shown += ", ..." if len(unseen) > 3 else "."
             warnings.warn(
                 f"{len(unseen)} of {len(keys)} groups were not there at fit and get the pooled "
-                f"map: {shown}{', ...' if len(unseen) > 3 else '.'}",
+                f"map: {shown} {self._note_on_unknown_groups()}",
                 UnknownGroupsWarning,
                 stacklevel=2,
             )
@@ -179,6 +184,17 @@ class Grouped(ScoreBased):
         rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
         return Stacked(
             [dist._take(r)._recalibrate(law) for r, law in zip(rows, laws, strict=True)], rows
+        )
+
+    def _note_on_unknown_groups(self) -> str:
+        note = "Its intervals hold on average over groups, but not for each group."
+        low, high = self._prior().scales
+        if high < _FAR_APART * low:
+            return note
+        return (
+            f"{note} The groups of the fit differ: in nine of ten, scores spread {low:.2g} to "
+            f"{high:.2g} times as far as the pooled scores, so the right width for a new group may "
+            f"be as many times that of its interval."
         )
 
 

@@ -16,8 +16,7 @@ from scipy.special import ndtr
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution, Quantiles
 from trueline.laws import ScoreLaw
-from trueline.recalibration._rows import ScoreRows
-from trueline.recalibration._scores import Scores
+from trueline.scores import ScoreRows, Scores
 
 LawOf = Callable[[Scores], ScoreLaw]
 
@@ -193,11 +192,19 @@ def in_order(
     return np.lexsort((width, s, y) if w is None else (w, width, s, y))
 
 
-def mean_and_error(d: FloatArray, w: FloatArray | None) -> tuple[float, float]:
-    """Return the weighted mean of paired differences, and its standard error."""
+def mean_and_error(
+    d: FloatArray, w: FloatArray | None, distinct: NDArray[np.intp] | None = None
+) -> tuple[float, float]:
+    """Return the weighted mean of paired differences, and its standard error.
+
+    Rows with the same number in `distinct` are copies, and count as one.
+    """
     share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
     mean = float(share @ d)
-    return mean, float(np.sqrt(share**2 @ (d - mean) ** 2))
+    off = share * (d - mean)
+    if distinct is not None:
+        off = np.bincount(distinct, off)
+    return mean, float(np.sqrt(off @ off))
 
 
 def _with_weight(
@@ -257,6 +264,15 @@ def _typical(a: FloatArray) -> np.float64:
     return mean
 
 
+def _typical_error(error: FloatArray, w: FloatArray | None) -> float:
+    """Return the weighted mean of errors without the largest; of all if that is 0."""
+    order = np.argsort(error)
+    error, w = error[order], np.ones(len(error)) if w is None else w[order]
+    above = np.cumsum(w)
+    kept = np.clip((1.0 - _TRIMMED) * above[-1] - (above - w), 0.0, w)
+    return float(kept @ error) / float(kept.sum()) or float(np.average(error, weights=w))
+
+
 def _choose(
     y: FloatArray,
     dist: Distribution,
@@ -268,22 +284,24 @@ def _choose(
     if len(y) < _FOLDS or not np.isfinite(y).all() or not _can_be_widened(dist):
         return 0.0
     centre, width = _centre_and_width(dist)
-    error = np.sort(np.abs(y - centre))  # sorted, so that the order of rows does not change the sum
-    unit = float(_typical(error)) or float(error.mean())
+    unit = _typical_error(np.abs(y - centre), w)
     if not 0.0 < unit < np.inf:
         return 0.0
     rows, count = _evenly_spaced(in_order(y, dist, w, width), w, suspects)
     y, dist = y[rows], dist._take(rows)
     if not dist._closed_crps:
         dist = Quantiles(_LEVELS, dist._ppf(_LEVELS[None, :]))
-    # Neighbours in the order of y are in different folds.
-    fold = np.arange(len(y)) % _FOLDS
+    # Neighbours in the order of y are in different folds, but not copies of a row.
+    s = s[rows]
+    copied = (y[1:] == y[:-1]) & (s[1:] == s[:-1])
+    distinct = np.cumsum(np.concatenate([[0], ~copied]))
+    fold = distinct % _FOLDS
     losses = []
     for share in SHARES:
         with np.errstate(all="ignore"):
             loss = held_out_crps(y, dist._widened(share * unit), count, law_of, fold) / unit
         losses.append(np.where(loss < _LARGEST_LOSS, loss, _LARGEST_LOSS))
-    return unit * SHARES[_first_as_good_as_the_best(losses, count)]
+    return unit * SHARES[_first_as_good_as_the_best(losses, count, distinct)]
 
 
 def _evenly_spaced(
@@ -307,11 +325,15 @@ def _evenly_spaced(
     return rows, count if w is None else count * w[rows]
 
 
-def _first_as_good_as_the_best(losses: list[FloatArray], w: FloatArray | None) -> int:
+def _first_as_good_as_the_best(
+    losses: list[FloatArray],
+    w: FloatArray | None,
+    distinct: NDArray[np.intp] | None = None,
+) -> int:
     """Return the first candidate that is worse than the best by at most one standard error."""
     best = int(np.argmin([mean_and_error(loss, w)[0] for loss in losses]))
     for i in range(best):
-        excess, error = mean_and_error(losses[i] - losses[best], w)
+        excess, error = mean_and_error(losses[i] - losses[best], w, distinct)
         if excess <= error:
             return i
     return best

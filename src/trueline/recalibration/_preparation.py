@@ -6,15 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions import Cut, Distribution, Support, learn_support
 from trueline.distributions._atoms import Atoms
-from trueline.recalibration._empirical_law import empirical_law
 from trueline.recalibration._least_width import LawOf, in_order, least_width
-from trueline.recalibration._rows import ScoreRows, check_outcomes
+from trueline.scores import ScoreRows, check_outcomes, empirical_law
 
+#: Number of rows that a preparation is learned from, at least, if rows come in parts.
+FIRST_ROWS = 10_000
 # Rows from which cuts are learned: their number times that of cuts, and the fewest.
 _ENOUGH = 1 << 17
 _FEWEST = 2000
@@ -29,7 +30,15 @@ _DIGITS = 4
 
 @dataclass(frozen=True)
 class Preparation:
-    """Forecasts are widened by `least_width` and cut at `atoms`, in this order."""
+    """Forecasts are widened by `least_width` and cut at `atoms`, in this order.
+
+    Examples
+    --------
+    >>> import trueline as tl
+    >>> from trueline.recalibration import Preparation
+    >>> Preparation(0.5)(tl.Normal([0.0], 1.0)).std()
+    array([1.5])
+    """
 
     least_width: float = 0.0
     atoms: Atoms | None = None
@@ -38,6 +47,13 @@ class Preparation:
         """Return the prepared forecasts."""
         wide = dist._widened(self.least_width)
         return wide if self.atoms is None else Cut(wide._uncut(), self.atoms)
+
+    def excludes(self, y: FloatArray) -> NDArray[np.bool_]:
+        """Whether the prepared forecasts give each outcome neither mass nor density, (n,)."""
+        if self.atoms is None:
+            return np.zeros(len(y), dtype=bool)
+        on_atom = self.atoms.upper(y) > self.atoms.lower(y)
+        return ~(on_atom | (self.atoms.log_slope(y) > -np.inf))
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON types."""
@@ -48,10 +64,21 @@ class Preparation:
         """Describe the preparation in a message."""
         parts = [f"a least width of {self.least_width:g}"] if self.least_width else []
         if self.atoms is not None:
-            values = self.atoms.values
-            some = ", ".join(f"{v:g}" for v in values[:3]) + (", ..." if len(values) > 3 else "")
-            parts.append(f"atoms at {some}")
+            values, cuts = (
+                ", ".join(f"{v:g}" for v in a[:3]) + (", ..." if len(a) > 3 else "")
+                for a in (self.atoms.values, self.atoms.cuts)
+            )
+            parts.append(f"atoms at {values} (cuts at {cuts})")
         return " and ".join(parts) or "no least width and no atoms"
+
+
+def check_same_preparation(one: Preparation, other: Preparation) -> None:
+    """Raise if the scores of two sets of rows cannot be merged."""
+    if one != other:
+        raise ValueError(
+            f"the maps were fitted with {one} and with {other}; expected the same. Fit one of "
+            f"them on all rows, or with partial_fit."
+        )
 
 
 def check_support(support: object) -> None:
@@ -65,11 +92,25 @@ def check_support(support: object) -> None:
         )
 
 
+def stated_support(support: Support | str | None) -> Support | None:
+    """Return the support that the parameter states; None if it is to be learned or there is none.
+
+    Examples
+    --------
+    >>> from trueline.recalibration._preparation import stated_support
+    >>> stated_support("counts"), stated_support("auto")
+    (Support(low=0.0, step=1.0), None)
+    """
+    if isinstance(support, str):
+        return Support(low=0, step=1) if support == "counts" else None
+    return support
+
+
 def find_support(support: Support | str | None, y: FloatArray) -> Support | None:
     """Return the support that the parameter asks for, given outcomes; they are checked."""
-    if support == "auto":
+    if isinstance(support, str) and support == "auto":
         return learn_support(y)
-    stated = Support(low=0, step=1) if isinstance(support, str) else support
+    stated = stated_support(support)
     if stated is not None:
         stated.check(y)
     return stated

@@ -9,7 +9,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Support
 from trueline.laws import BetaLaw, NormalLaw, ScoreLaw, SplineLaw
 from trueline.recalibration._common import CommonMap
-from trueline.recalibration._scores import Scores
+from trueline.scores import Scores
 
 # Rows in each outermost group, which carries the tail.
 _TAIL_ROWS = 5.0

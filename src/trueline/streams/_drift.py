@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.recalibration._cells import round_scores
+from trueline.scores import round_scores
 from trueline.streams._memory import Memory
 
 #: Number of cells of equal probability in which PIT values are counted.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trueline._validation import FloatArray
-from trueline.laws import ExponentialTail, NormalTail, PiecewiseLaw
-from trueline.recalibration._scores import Scores
+from trueline.laws import PiecewiseLaw
+from trueline.scores._sorted import Scores
+from trueline.scores._tails import tails_of
 
 # Share of a row by which sums of weights may be off.
 _ROUNDING = 1e-9
@@ -25,9 +26,7 @@ def empirical_law(scores: Scores, *, finite_sample: bool = True) -> PiecewiseLaw
         inner = _between(left, right, (1.0 - _ROUNDING) * unit / rows)
         knots, right, left = knots[inner], right[inner], left[inner]
         left = right if lower is upper else left
-    tail = NormalTail if scores.kind == "normal score" else ExponentialTail
-    below, above = scores.mean_excesses()
-    return PiecewiseLaw(knots, left, right, (tail(below), tail(above)))
+    return PiecewiseLaw(knots, left, right, tails_of(scores, knots[0], knots[-1]))
 
 
 def _between(left: FloatArray, right: FloatArray, least: float) -> slice:

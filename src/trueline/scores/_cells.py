@@ -46,7 +46,7 @@ class Cells:
     Examples
     --------
     >>> import numpy as np
-    >>> from trueline.recalibration._cells import Cells
+    >>> from trueline.scores._cells import Cells
     >>> cells = Cells(1)
     >>> cells.add(np.array([1.0, -2.0, 1.0 + 1e-9]), 1.0)
     >>> cells.filled()

@@ -10,10 +10,17 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import FloatArray, check_finite, same_length, vector, weights
+from trueline._validation import (
+    FloatArray,
+    all_finite,
+    check_finite,
+    same_length,
+    vector,
+    weights,
+)
 from trueline.distributions import Distribution
-from trueline.recalibration._intervals import Intervals, draw_within
-from trueline.recalibration._scores import KINDS, Scores
+from trueline.scores._intervals import Intervals, draw_within
+from trueline.scores._sorted import KINDS, Scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +136,7 @@ class ScoreRows:
         rows = self
         if self.weights is not None and not self.weights.min() > 0:
             rows = self.take(self.weights > 0)
-        if not rows._are_valid():
+        if rows.first_invalid() is not None:
             rows._raise_not_finite()
         return rows
 
@@ -148,12 +155,14 @@ class ScoreRows:
         s[wide] = draw_within(self.lower[wide], self.upper[wide], rng)
         return type(self)(self.kind, s, s, self.weights, self.outcomes)
 
-    def _are_valid(self) -> bool:
-        """Whether scores are finite; the ends of an interval need not be."""
-        if not self.are_intervals:
-            return bool(np.isfinite(self.lower).all())
-        points = self.lower == self.upper
-        return bool(np.where(points, np.isfinite(self.lower), self.lower < self.upper).all())
+    def first_invalid(self) -> int | None:
+        """Return the first row whose score is not finite; the ends of an interval need not be."""
+        if not self.are_intervals and all_finite(self.lower):
+            return None
+        finite = np.isfinite(self.lower)
+        if self.are_intervals:
+            finite = np.where(self.lower == self.upper, finite, self.lower < self.upper)
+        return None if finite.all() else int(np.argmin(finite))
 
     def sort(self) -> Scores:
         """Sort the scores, which is all of an isotonic fit. The rows are overwritten."""

@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from trueline.recalibration import _cells
-from trueline.recalibration._cells import Cells, round_scores
-from trueline.recalibration._scores import collapse
+from trueline.scores import Cells, _cells, collapse, round_scores
 
 
 def values_of_every_size(n):

@@ -16,7 +16,7 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from trueline._validation import FloatArray
 from trueline.laws import LOG_SQRT_2PI
-from trueline.recalibration._scores import (
+from trueline.scores._sorted import (
     Exact,
     Scores,
     collapse,
@@ -27,7 +27,7 @@ from trueline.recalibration._scores import (
 
 # Points per interval: so many that all intervals together have the first number, within bounds.
 _POINTS = 1 << 18
-_FEWEST_POINTS, _MOST_POINTS = 4, 16
+FEWEST_POINTS, _MOST_POINTS = 4, 16
 # Rows from which the normal law is estimated, and steps of the estimation.
 _ENOUGH = 20_000
 _STEPS = 30
@@ -69,20 +69,27 @@ class Intervals(Scores):
 
     @cached_property
     def spread(self) -> Exact:
-        """The intervals as points of equal weight, at quantiles of the normal law in them."""
+        """The intervals as points, by the normal law that is most likely given all of them."""
+        return self.spread_by(self.normal_law())
+
+    def spread_by(self, normal: tuple[float, float] | None) -> Exact:
+        """Return points of equal weight, at quantiles of the normal law in each interval."""
+        if normal is None:
+            return self.spread
         wide = np.flatnonzero(self.lower < self.upper)
         narrow = np.flatnonzero(self.lower == self.upper)
         w = np.ones(len(self.lower)) if self.weights is None else self.weights
-        k = int(np.clip(_POINTS // max(len(wide), 1), _FEWEST_POINTS, _MOST_POINTS))
+        k = int(np.clip(_POINTS // max(len(wide), 1), FEWEST_POINTS, _MOST_POINTS))
+        k = 1 << (k.bit_length() - 1)  # a power of two, so that masses add up without rounding
         levels = (np.arange(k) + 0.5)[None, :] / k
-        points = _within(self.lower[wide], self.upper[wide], *self._normal(), levels)
+        points = _within(self.lower[wide], self.upper[wide], *normal, levels)
         values = np.concatenate([self.lower[narrow], points.ravel()])
         mass = np.concatenate([w[narrow], np.repeat(w[wide] / k, k)])
         order = np.argsort(values, kind="stable")
         parts = collapse(values[order], mass[order])
         return Exact(self.kind, *parts, squares=self.squares)
 
-    def _normal(self) -> tuple[float, float]:
+    def normal_law(self) -> tuple[float, float]:
         """Mean and standard deviation of the normal law that is most likely given the intervals."""
         rows = slice(None, None, max(len(self.lower) // _ENOUGH, 1))
         lower, upper = self.lower[rows], self.upper[rows]
@@ -121,6 +128,14 @@ class Intervals(Scores):
     def values(self) -> FloatArray:  # type: ignore[override]  # those of the points
         return self.spread.values
 
+    def __len__(self) -> int:
+        """Return the number of intervals."""
+        return len(self.lower)
+
+    @property
+    def size(self) -> int:
+        return FEWEST_POINTS * len(self)
+
     @property
     def distinct(self) -> int:
         # Equal intervals are spread, so that their rows do not tie.
@@ -139,6 +154,10 @@ class Intervals(Scores):
 
     def round(self) -> Scores:
         return self.spread.round()
+
+    def compress(self, max_knots: int) -> Scores:
+        """Keep at most `max_knots` rows, all of them or points that stand for them."""
+        return self if len(self) <= max_knots else self.spread.compress(max_knots)
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         return self.spread.points()
@@ -199,7 +218,7 @@ def _within(
 
 def expected_distances(lower: FloatArray, upper: FloatArray, w: FloatArray | None) -> FloatArray:
     """Return the mean distance from 0 of the score in each interval, by the normal law of all."""
-    mean, std = Intervals.of_rows("", lower, upper, w)._normal()
+    mean, std = Intervals.of_rows("", lower, upper, w).normal_law()
     levels = (np.arange(_MOST_POINTS) + 0.5)[None, :] / _MOST_POINTS
     return np.abs(_within(lower, upper, mean, std, levels)).mean(axis=1)
 

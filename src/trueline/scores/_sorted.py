@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from trueline._validation import CalibrationWarning, FloatArray
-from trueline.recalibration._cells import round_scores
+from trueline.scores._cells import round_scores
 
 #: The name of a group.
 Key = str | int | float | bool
@@ -22,9 +22,6 @@ KINDS = {
     "residual": "Point",
     "normal score": "Samples, Quantiles, Mixture and others",
 }
-# A tail is estimated from the square root of the number of rows, within these bounds.
-_FEWEST_EXCEEDANCES = 5
-_MOST_EXCEEDANCES = 100
 _BLOCK = 1 << 16
 # Share by which a sum of weights may be off.
 _ROUNDING = 1e-9
@@ -65,7 +62,7 @@ class Scores(ABC):
         """Return a summary in one line; the scores themselves are in ``values``."""
         rounded = ", rounded" if self.rounded else ""
         off = f", error {self.error:.2g}" if self.error else ""
-        rows = f"{len(self.values)} values of {self.total:.15g} rows"
+        rows = f"{len(self)} values of {self.total:.15g} rows"
         return f"<{type(self).__name__} {self.kind} scores: {rows}{rounded}{off}>"
 
     @staticmethod
@@ -105,6 +102,15 @@ class Scores(ABC):
         """Number of rows that the scores count as: the smaller of `total` and Kish's number."""
         return self.total / self.unit
 
+    def __len__(self) -> int:
+        """Return the number of values that are kept, or of intervals."""
+        return len(self.values)
+
+    @property
+    def size(self) -> int:
+        """Number of values, or one below it that is known without computing them."""
+        return len(self)
+
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
         """Return the cumulative weight just below and at each value; it is linear in between.
@@ -133,6 +139,14 @@ class Scores(ABC):
         """Return the ends of the intervals of scores, and weights; None if rows are not kept."""
         return None
 
+    def normal_law(self) -> tuple[float, float] | None:
+        """Return mean and standard deviation of the law by which intervals are spread, if any."""
+        return None
+
+    def spread_by(self, normal: tuple[float, float] | None) -> Scores:
+        """Return the scores as points; intervals are spread by this law, by default their own."""
+        return self
+
     def join(self, other: Scores) -> Scores | None:
         """Return the scores of both as intervals, if this part has some and both keep rows."""
         return None
@@ -145,12 +159,6 @@ class Scores(ABC):
         offset = float(np.average(x - centre, weights=w))
         std = float(np.sqrt(np.average((x - centre - offset) ** 2, weights=w)))
         return float(centre) + offset, std if std > 0 else fallback_scale(x[0], self.kind)
-
-    def mean_excesses(self) -> tuple[float, float]:
-        """Return the scales of the tails: mean excesses below a low and above a high threshold."""
-        x, w = self.points()
-        below = _mean_excess(-x[::-1], w[::-1], self.unit, self.kind)
-        return below, _mean_excess(x, w, self.unit, self.kind)
 
     def warn_if_weak(self, rows: int, stacklevel: int = 4) -> None:
         """Warn of ties and small weights, which make a map weaker than its rows suggest."""
@@ -380,30 +388,6 @@ def collapse(s: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArra
     starts = np.flatnonzero(np.concatenate([[True], new]))
     joint = np.ones_like(s) if w is None else w
     return s[starts], np.add.reduceat(joint, starts)
-
-
-def _mean_excess(x: FloatArray, w: FloatArray, unit: float, kind: str) -> float:
-    """Return the mean excess of sorted x over a high threshold; `unit` is the weight of a row."""
-    total = float(w.sum())
-    rows = np.floor(np.clip(np.sqrt(total / unit), _FEWEST_EXCEEDANCES, _MOST_EXCEEDANCES))
-    count = rows * unit
-    if w.min() < unit:
-        # One effective row stays below the threshold; otherwise it would be the smallest of many.
-        count = min(count, max(total - unit, 0.5 * total))
-    # Only the top values that hold this number of rows are needed.
-    look = int(rows) + 1
-    while look < len(x) and w[-look:].sum() <= count:
-        look *= 2
-    i = int(np.searchsorted(np.cumsum(w[-look:][::-1]), count, side="right"))
-    if i < len(x) - 1:
-        threshold = x[len(x) - 1 - i]
-        above = x[len(x) - i :]
-        excess = float(w[len(x) - i :] @ (above - threshold)) / count
-        if excess > 0:
-            return excess
-    # With few rows, or ties at the top, use the mean excess over the smallest value.
-    excess = float(w @ (x - x[0])) / (total - unit if total > unit else total)
-    return excess if excess > 0 else fallback_scale(x[0], kind)
 
 
 def fallback_scale(x: float, kind: str) -> float:
