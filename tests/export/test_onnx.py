@@ -163,7 +163,7 @@ def test_ties_and_weights(dtype):
     y = rng.integers(-3, 4, size=400).astype(float)
     at = short(np.sort(np.concatenate([np.arange(-5.0, 6.0), rng.uniform(-5.0, 5.0, 500)])))
     for weight in (None, rng.uniform(0.1, 3.0, size=400), np.full(400, 0.01)):
-        R = tl.Isotonic().fit(y, tl.Point(np.zeros(400)), sample_weight=weight)
+        R = tl.Isotonic(support=None).fit(y, tl.Point(np.zeros(400)), sample_weight=weight)
         out = run(to_onnx(R, cdf=True, dtype=dtype), dtype, loc=np.zeros(len(at)), y=at)
         # Whole numbers and their differences are exact, so jumps are where ours are.
         expected, u = R.law_.cdf(at), unit(dtype)
@@ -425,3 +425,30 @@ def test_maps_that_cannot_leave_python():
     )
     with pytest.raises(tl._validation.NotFittedError):
         to_onnx(tl.BetaCalibration())
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_least_width_is_added_to_the_scale(dtype):
+    y, mean, std = rows(500)
+    std[0] = 1e-7
+    new, loc, scale = rows(200, seed=1)
+    scale[0] = 1e-7
+    R = tl.Isotonic().fit(y, tl.Normal(mean, std))
+    assert R.least_width_ > 0
+    with weakly():
+        model = to_onnx(R, levels=LEVELS, cdf=True, dtype=dtype)
+        G = R.transform(tl.Normal(loc, scale))
+        expected = G.ppf(LEVELS)
+    out = run(model, dtype, loc=loc, scale=scale, y=new)
+    tolerance = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(out["quantiles"], expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(out["cdf"], G.cdf(new), rtol=0, atol=10 * tolerance)
+    below = run(model, dtype, loc=loc[:1], scale=-0.5 * R.least_width_ * np.ones(1), y=new[:1])
+    assert np.isnan(below["quantiles"]).all()
+
+
+def test_maps_of_outcomes_with_atoms_are_refused():
+    y = np.random.default_rng(0).poisson(2.0, size=200).astype(float)
+    R = tl.Isotonic().fit(y, tl.Normal(np.full(200, 2.0), 1.4))
+    with pytest.raises(ValueError, match=r"to_onnx has no formula.*Isotonic\(support=None\)"):
+        to_onnx(R)

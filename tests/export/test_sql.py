@@ -92,7 +92,7 @@ def test_ties_and_weights():
     rng = np.random.default_rng(0)
     y = rng.integers(-3, 4, size=400).astype(float)
     for weight in (None, rng.uniform(0.1, 3.0, size=400), np.full(400, 0.01)):
-        R = tl.Isotonic().fit(y, tl.Point(np.zeros(400)), sample_weight=weight)
+        R = tl.Isotonic(support=None).fit(y, tl.Point(np.zeros(400)), sample_weight=weight)
         at = np.sort(np.concatenate([np.arange(-5.0, 6.0), rng.uniform(-5.0, 5.0, 500)]))
         got, _ = check(R, tl.Point(np.zeros(len(at))), {"mean": np.zeros(len(at)), "y": at})
         assert (np.diff(got) >= 0).all()
@@ -352,3 +352,32 @@ def test_maps_that_cannot_leave_python():
     assert str(null.value) == (
         "group 'a\\x00b' holds a null character, which SQL text cannot; rename it."
     )
+
+
+def test_a_least_width_is_added_to_the_scale():
+    y, mean, std = rows(500)
+    std[0] = 1e-7
+    new, loc, scale = rows(200, seed=1)
+    scale[0] = 1e-7
+    columns = {"mean": loc, "std": scale, "y": new}
+    R = tl.Isotonic().fit(y, tl.Normal(mean, std))
+    assert R.least_width_ > 0
+    with weakly():
+        check(R, tl.Normal(loc, scale), columns)
+    # A scale that is not above 0 stays none.
+    columns = {"mean": [0.0], "std": [-0.5 * R.least_width_]}
+    assert run(to_sql(R, level=0.5), **columns) == [None]
+
+
+def test_maps_of_outcomes_with_atoms_are_refused():
+    y = np.random.default_rng(0).poisson(2.0, size=200).astype(float)
+    R = tl.Scaling().fit(y, tl.Point(np.full(200, 2.0)))
+    with pytest.raises(ValueError, match="atoms") as atoms:
+        to_sql(R, level=0.5)
+    assert "this Scaling forecasts outcomes with atoms at 0, 1, 2, ..." in str(atoms.value)
+    assert str(atoms.value).endswith(
+        "for which to_sql has no formula. Fit a map with continuous forecasts to export it: "
+        "Scaling(support=None)."
+    )
+    with weakly():
+        to_sql(tl.Scaling(support=None).fit(y, tl.Point(np.full(200, 2.0))), level=0.5)

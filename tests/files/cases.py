@@ -69,3 +69,27 @@ def make_case(kind: str, n: int = 5000, seed: int = 0) -> Case:
         columns |= {f"sample_{i}": draws[:, i] for i in range(12)}
     columns |= {"region": groups, "weight": weight}
     return Case(pa.table(columns), y, dist, weight, groups)
+
+
+def make_counts(kind: str, n: int = 1500, seed: int = 0) -> Case:
+    """Forecasts of counts that are biased, so that outcomes have atoms; groups and weights."""
+    rng = np.random.default_rng(seed)
+    groups, weight = rng.choice(["north", "south"], size=n), rng.integers(0, 4, size=n) + 0.0
+    mean = rng.gamma(2.0, 0.5, size=n)
+    y = rng.poisson(1.2 * mean).astype(float)
+    columns: dict[str, object] = {"y": y}
+    dist: tl.Distribution
+    if kind == "normal":
+        columns |= {"mean": mean, "std": np.sqrt(mean)}
+        dist = tl.Normal(mean, np.sqrt(mean))
+    elif kind == "quantiles":
+        levels = [0.05, 0.25, 0.5, 0.75, 0.95]
+        values = np.sort(np.quantile(rng.poisson(mean, size=(200, n)), levels, axis=0).T).round()
+        columns |= {f"q{p}": values[:, i] for i, p in enumerate(levels)}
+        dist = tl.Quantiles(levels, values)
+    else:
+        draws = rng.poisson(mean, size=(15, n)).T.astype(float)
+        columns |= {f"sample_{i}": draws[:, i] for i in range(15)}
+        dist = tl.Samples(draws)
+    columns |= {"region": groups, "weight": weight}
+    return Case(pa.table(columns), y, dist, weight, groups)

@@ -48,11 +48,14 @@ class Deployed:
         One law per group and, last, the pooled law.
     groups : list or None
         Names of the groups.
+    least_width : float
+        The number that is added to each scale.
     """
 
     kind: str
     laws: list[ScoreLaw]
     groups: list[Key] | None
+    least_width: float = 0.0
 
     @property
     def scaled(self) -> bool:
@@ -95,7 +98,14 @@ def deployed(recalibrator: Recalibrator, caller: str) -> Deployed:
             f"{caller} takes maps of location-scale forecasts and of Point. Fit it on "
             f"Normal(mean, std)."
         )
-    found = Deployed(kind, list(recalibrator.laws().values()), recalibrator.groups_)
+    preparation = recalibrator._preparation
+    if preparation.atoms is not None:
+        raise ValueError(
+            f"this {name} forecasts outcomes with {preparation}, for which {caller} has no "
+            f"formula. Fit a map with continuous forecasts to export it: {name}(support=None)."
+        )
+    laws = list(recalibrator.laws().values())
+    found = Deployed(kind, laws, recalibrator.groups_, preparation.least_width)
     for law in found.laws:
         tails = law.tails if isinstance(law, PiecewiseLaw) else ()
         known = all(isinstance(tail, ExponentialTail) for tail in tails)

@@ -55,8 +55,9 @@ def to_onnx(
     every runtime runs it; ``onnx.compose.merge_models`` joins it to the network that makes the
     forecasts.
 
-    Quantiles are ``loc + scale * constant``, with the constants of the whole map. The CDF searches
-    the knots by bisection, and continues beyond them with the tails of the map.
+    Quantiles are ``loc + scale * constant``, with the constants of the whole map and with its
+    ``least_width_`` added to the scale. The CDF searches the knots by bisection, and continues
+    beyond them with the tails of the map.
 
     In float32 a quantile is within 6e-8 times (abs(loc) + 3 abs(quantile - loc)) of ours. The
     score (y - loc) / scale is off by up to 5e-7 of itself, and the CDF by the rise of the map over
@@ -214,6 +215,11 @@ class _Graph:
         nan = self.constant(np.array(np.nan, self.dtype))
         return value if scale is None else (self.number(0.0) < scale).where(value, nan)
 
+    def _widened(self, scale: _Node) -> _Node:
+        """Return the scale of the prepared forecast."""
+        width = self._found.least_width
+        return scale + width if width else scale
+
     def add_quantiles(self, scores: FloatArray) -> None:
         """Add an output from the quantiles of the score, (laws, levels)."""
         axis = self.constant(np.array([1]))
@@ -222,14 +228,14 @@ class _Graph:
         score = self.numbers(scores)
         if self._group is not None:
             score = self.node("Gather", score, self._group, axis=0)
-        value = score if scale is None else scale * score
+        value = score if scale is None else self._widened(scale) * score
         self._output("quantiles", self._guarded(loc + value, scale), ["n", scores.shape[1]])
 
     def add_cdf(self, laws: list[ScoreLaw]) -> None:
         """Add an output from the laws."""
         z = self._input("y", self.dtype) - self._loc
         if self._scale is not None:
-            z = z / self._scale
+            z = z / self._widened(self._scale)
         if self._group is None:
             value = cdf_formula(_Onnx(self, None), laws, z)
         else:

@@ -44,9 +44,9 @@ def to_sql(
     """Write a fitted map as one SQL expression over the columns of a table of forecasts.
 
     With `level`, the expression is that quantile of the recalibrated forecast: ``loc + scale *
-    constant``. A 90% interval takes two of them, at levels 0.05 and 0.95. With `y`, it is the
-    recalibrated CDF at y. Numbers read back exactly, names are quoted, and the database needs no
-    further definitions.
+    constant``, with the map's ``least_width_`` added to the scale. A 90% interval takes two of
+    them, at levels 0.05 and 0.95. With `y`, it is the recalibrated CDF at y. Numbers read back
+    exactly, names are quoted, and the database needs no further definitions.
 
     The CDF searches the knots by bisection, and continues beyond them with the tails of the map.
     The normal CDF, which SQL lacks, is a polynomial that is exact to 1e-14.
@@ -106,13 +106,14 @@ def to_sql(
     found = deployed(recalibrator, "to_sql")
     columns = [loc, *([scale] if found.scaled else []), *([] if found.groups is None else [group])]
     centre = _column(loc, "loc")
-    spread = _column(scale, "scale") if found.scaled else None
+    given = _column(scale, "scale") if found.scaled else None
+    spread = given + found.least_width if given is not None and found.least_width else given
     by_group = _by_group(found, group)
     if level is not None:
         with each_warning_once():
             scores = found.quantiles(np.array([checked_level(level, "level")]))[:, 0]
         score = by_group([_Sql(_number(float(s), "quantile")) for s in scores])
-        return _guarded(centre + (score if spread is None else spread * score), spread).text
+        return _guarded(centre + (score if spread is None else spread * score), given).text
     if isinstance(y, str | tuple):
         outcome = _column(y, "y")
         columns.append(y)
@@ -121,7 +122,7 @@ def to_sql(
     z = outcome - centre if spread is None else (outcome - centre) / spread
     laws, error = found.thinned(max_knots)
     language = _DuckDB(columns)
-    expression = _guarded(by_group([cdf(language, [law], z) for law in laws]), spread)
+    expression = _guarded(by_group([cdf(language, [law], z) for law in laws]), given)
     comment = f"/* at most {max_knots} knots: within {error:.2g} of the map */ " if error else ""
     return comment + expression.text
 

@@ -11,15 +11,25 @@ from numpy.typing import ArrayLike
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution
 from trueline.laws import ScoreLaw
-from trueline.recalibration import CommonMap, Key, Recalibrator, ScoreRows, Scores, inner_map
+from trueline.recalibration import (
+    CommonMap,
+    Key,
+    Preparation,
+    Recalibrator,
+    ScoreRows,
+    Scores,
+    inner_map,
+)
 from trueline.recalibration._accumulator import State
 from trueline.recalibration._document import (
     check_kind_of_score,
     expect,
     numbers,
+    preparation_from_json,
     scores_from_json,
     scores_to_json,
 )
+from trueline.recalibration._preparation import prepare
 from trueline.streams._drift import Alarm, Drift
 from trueline.streams._json import (
     alarm_to_json,
@@ -34,6 +44,8 @@ from trueline.streams._memory import HALF_LIVES, AllRows, Memory, RecentRows
 # In adaptive mode the map behind the levels is renewed once this share of its rows is new.
 _RENEWED = 0.05
 _MOST_ROWS = 10**9
+# Rows of a first update from which a least width is learned.
+_FEWEST_ROWS = 20
 
 
 class Online(Recalibrator):
@@ -59,6 +71,13 @@ class Online(Recalibrator):
     after every row, because an ``update`` with several rows judges them in order. The map behind
     the levels is renewed when 5% of its rows are new. Other levels are warped in proportion, and a
     smooth map becomes piecewise linear. The proof is in the module ``trueline.streams._levels``.
+
+    **Least width and atoms.** Forecasts that are far too narrow are widened by a least width, as
+    by `Isotonic`. It is learned by ``fit``, or by the first ``update`` if that has 20 rows or more,
+    and stays the same; otherwise it is 0. Outcomes on an atom of their forecast, such as a count
+    among draws, get a score that is drawn at random from the jump there. Atoms of outcomes are not
+    learned, because the values that have occurred may not be those that will occur: the
+    ``support`` of `recalibrator` is not used.
 
     **Drift alarm.** ``drift_`` is the result of a test of the last whole block of `alarm_rows`
     rows: whether its PIT values, by the empirical map of the rows kept when the block began, are
@@ -93,6 +112,8 @@ class Online(Recalibrator):
     levels_ : (float, float) or None
         In adaptive mode, the levels of the map at the ends of the interval. Below 0 and above 1
         the distance from the median doubles with each `rate`.
+    least_width_ : float
+        The width that is added to forecasts before they are scored.
     drift_ : Drift
         The result of the drift alarm.
 
@@ -202,8 +223,9 @@ class Online(Recalibrator):
         """
         self._refuse_groups(groups)
         self._check_params()
-        rows = _scored(y, dist, sample_weight, 0)
-        self._begin(dist.score_kind)
+        preparation = self._learned(y, dist, sample_weight)
+        rows = _scored(y, preparation(dist), sample_weight, 0)
+        self._begin(dist.score_kind, preparation)
         self._learn_rows(rows)
         self.scores_.warn_if_weak(min(len(rows), self._memory.rows), stacklevel=3)
         return self
@@ -235,17 +257,27 @@ class Online(Recalibrator):
         >>> R.transform(tl.Point(10.0)).median(), R.rows_seen_
         (array([12.]), 4)
         """
-        fitted = self._is_fitted()
+        fitted, preparation = self._is_fitted(), self._preparation
         if fitted:
             self.check_kind(dist)
             self._check_unchanged()
         else:
             self._check_params()
-        rows = _scored(y, dist, sample_weight, self._memory.seen if fitted else 0)
+            preparation = Preparation()
+            if np.size(y) >= _FEWEST_ROWS:
+                preparation = self._learned(y, dist, sample_weight)
+        seen = self._memory.seen if fitted else 0
+        rows = _scored(y, preparation(dist), sample_weight, seen)
         if not fitted:
-            self._begin(dist.score_kind)
+            self._begin(dist.score_kind, preparation)
         self._learn_rows(rows)
         return self
+
+    def _learned(
+        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
+    ) -> Preparation:
+        """Learn the least width from the first rows."""
+        return prepare(None, y, dist, sample_weight, self._inner()._law_of)
 
     def partial_fit(
         self,
@@ -275,8 +307,9 @@ class Online(Recalibrator):
                 "with fit(y, dist)."
             )
 
-    def _begin(self, kind: str) -> None:
+    def _begin(self, kind: str, preparation: Preparation) -> None:
         self._made_by = self._params()
+        self._preparation = preparation
         if self.window is not None:
             self._memory = RecentRows(kind, int(self.window), None)
         elif self.half_life is not None:
@@ -352,6 +385,12 @@ class Online(Recalibrator):
         return self._memory.kind
 
     @property
+    def least_width_(self) -> float:
+        """Standard deviation by which forecasts are widened first; 0 unless some collapsed."""
+        self._check_fitted()
+        return self._preparation.least_width
+
+    @property
     def rows_seen_(self) -> int:
         """The number of rows so far."""
         self._check_fitted()
@@ -378,7 +417,7 @@ class Online(Recalibrator):
         self._check_fitted()
         self._refuse_groups(groups)
         self.check_kind(dist)
-        return dist._recalibrate(self.law_)
+        return self._preparation(dist)._recalibrate(self.law_)
 
     def merge(self, other: Self) -> Self:
         """Raise, because the rows of two streams have no common order."""
@@ -410,18 +449,22 @@ class Online(Recalibrator):
             _ = self.law_
 
     def _state(self) -> dict[str, Any]:
-        return {
+        state = {
             "memory": memory_to_json(self._memory),
             "levels": None if self._levels is None else list(self._levels),
             "map": None if self._map is None else scores_to_json(self._map),
             "map_rows": self._map_seen,
             "alarm": alarm_to_json(self._alarm),
         }
+        if self._preparation != Preparation():
+            state["preparation"] = self._preparation.to_json()
+        return state
 
     def _set_state(self, state: dict[str, Any]) -> None:
         memory, levels, made = state["memory"], state["levels"], state["map"]
         expect(isinstance(memory, dict), "the memory is not an object")
-        self._begin(check_kind_of_score(memory.get("kind")))
+        preparation = preparation_from_json(state.get("preparation"))
+        self._begin(check_kind_of_score(memory.get("kind")), preparation)
         restore_memory(self._memory, memory)
         expect((levels is None) == (self.coverage is None), "levels and coverage do not agree")
         if levels is not None:
