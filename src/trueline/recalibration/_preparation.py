@@ -160,7 +160,7 @@ def with_learned_cuts(
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
     if len(y) > most:
-        few = in_order(y, dist, w)[:: -(-len(y) // most)]
+        few = in_order(y, dist, w)[0][:: -(-len(y) // most)]
         y, dist, w = y[few], dist._take(few), None if w is None else w[few]
         share = share[few] / share[few].sum()
     wide = dist._widened(preparation.least_width)._uncut()
