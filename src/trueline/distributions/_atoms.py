@@ -311,10 +311,11 @@ class Ends(Atoms):
         return [_Piece(latent, *piece) for piece in zip(ends[:-1], ends[1:], rises, strict=True)]
 
     def mean(self, latent: Distribution) -> FloatArray:
-        pieces = self._pieces(latent)
-        if np.isfinite(self.low):
-            return self.low + np.sum([piece.rise * piece.above()[:, 0] for piece in pieces], axis=0)
-        return self.high - np.sum([piece.rise * piece.below()[:, 0] for piece in pieces], axis=0)
+        out = np.full(len(latent), self.low if np.isfinite(self.low) else self.high)
+        for piece in self._pieces(latent):
+            step = piece.above() if np.isfinite(self.low) else -piece.below()
+            out += piece.rise * step[:, 0]
+        return out
 
     def var(self, latent: Distribution) -> FloatArray:
         # The second moment about an end is twice the integral of the distance from it, times the

@@ -226,8 +226,9 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     regular &= not ((np.diff(places) > 1.5) & common[1:] & common[:-1]).any()
     if not regular or places[-1] > _MOST_LISTED / (2.0 * _BEYOND):
         return Support(values=values.tolist())
-    low = float(values[0]) if _is_bound(*counts[:2], places[1]) else None
-    high = float(values[-1]) if _is_bound(*counts[:-3:-1], places[-1] - places[-2]) else None
+    low = float(values[0]) if _is_bound(int(counts[0]), int(counts[1]), float(places[1])) else None
+    last = int(counts[-1]), int(counts[-2]), float(places[-1] - places[-2])
+    high = float(values[-1]) if _is_bound(*last) else None
     # Outcomes that are never negative, such as counts, stay so.
     through_zero = abs(values[0] / step - round(values[0] / step)) <= _ROUNDING
     if low is None and values[0] >= 0 and through_zero:

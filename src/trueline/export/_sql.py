@@ -106,14 +106,14 @@ def to_sql(
     found = deployed(recalibrator, "to_sql")
     columns = [loc, *([scale] if found.scaled else []), *([] if found.groups is None else [group])]
     centre = _column(loc, "loc")
-    given = _column(scale, "scale") if found.scaled else None
-    spread = given + found.least_width if given is not None and found.least_width else given
+    width = _column(scale, "scale") if found.scaled else None
+    spread = width + found.least_width if width is not None and found.least_width else width
     by_group = _by_group(found, group)
     if level is not None:
         with each_warning_once():
             scores = found.quantiles(np.array([checked_level(level, "level")]))[:, 0]
         score = by_group([_Sql(_number(float(s), "quantile")) for s in scores])
-        return _guarded(centre + (score if spread is None else spread * score), given).text
+        return _guarded(centre + (score if spread is None else spread * score), width).text
     if isinstance(y, str | tuple):
         outcome = _column(y, "y")
         columns.append(y)
@@ -122,7 +122,7 @@ def to_sql(
     z = outcome - centre if spread is None else (outcome - centre) / spread
     laws, error = found.thinned(max_knots)
     language = _DuckDB(columns)
-    expression = _guarded(by_group([cdf(language, [law], z) for law in laws]), given)
+    expression = _guarded(by_group([cdf(language, [law], z) for law in laws]), width)
     comment = f"/* at most {max_knots} knots: within {error:.2g} of the map */ " if error else ""
     return comment + expression.text
 

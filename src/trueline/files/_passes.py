@@ -56,7 +56,7 @@ def fit(
     If the scores of all groups take more than 4,194,304 numbers, they are compressed meanwhile as
     well. The least width of forecasts and the atoms of outcomes are learned from the first chunk,
     of up to 65,536 rows, or from several if they have less than 10,000 rows. Scores of rows on
-    atoms are intervals, of which a quarter of these numbers is kept as they are.
+    atoms are intervals; beyond 1,048,576 rows each is spread over a few points.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ Up to a limit of distinct values scores are kept as they are. Beyond, they are r
 mantissa, which moves no score by more than a share of 2^-17 (7.6e-6) of itself, and rows with the
 same value are counted. Rounding depends on the score alone and counts add up, so merged parts equal
 the whole to the last bit, except for sums of weights, which round. Rows on atoms of their forecasts
-have intervals of scores, which are kept as they are up to a quarter of the limit. Beyond, they are
-spread over points by a normal law, which is learned when the limit is reached, and rounded.
+have intervals of scores, which count as values. Beyond the limit they are spread over points by a
+normal law, which is learned when the limit is reached, and rounded.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from trueline.recalibration._document import (
 )
 from trueline.recalibration._preparation import Preparation, check_same_preparation
 from trueline.scores import (
-    FEWEST_POINTS,
     Cells,
     Exact,
     Key,
@@ -95,10 +94,9 @@ class State:
 
     def add(self, rows: ScoreRows) -> None:
         """Add rows with finite scores and positive weights."""
-        intervals = rows.are_intervals or self._upper is not None
-        if self._is_rounded and len(rows) >= _COUNTED:
+        if self._is_rounded and len(rows) >= _COUNTED and not rows.are_intervals:
             self._take(rows)
-        elif self._held + len(rows) <= _WAITING // (FEWEST_POINTS if intervals else 1):
+        elif self._held + len(rows) <= _WAITING:
             self._wait(rows)
         else:
             self._take(ScoreRows.concatenate([self._pop_waiting(), rows]))
@@ -138,7 +136,7 @@ class State:
     def __len__(self) -> int:
         """Return the number of waiting rows and distinct values."""
         counted = 0 if self._cells is None else len(self._cells)
-        return self._held + counted + (0 if self._sorted is None else self._sorted.size)
+        return self._held + counted + (0 if self._sorted is None else len(self._sorted))
 
     @property
     def _is_rounded(self) -> bool:
@@ -207,7 +205,7 @@ class State:
         if self._is_rounded:
             part = part.spread_by(self._normal)
         joined = part if self._sorted is None else combine(self._sorted, part)
-        if joined.size > self.limit:
+        if len(joined) > self.limit:
             self._normal = self._normal or joined.normal_law()
             joined = joined.spread_by(self._normal).round()
         self._sorted = joined
@@ -383,7 +381,7 @@ class ScoreAccumulator:
         if max_knots is not None:
             pooled = pooled.compress(max_knots)
             if by_group:
-                share = _share([part.size for part in by_group.values()], _KNOTS)
+                share = _share([len(part) for part in by_group.values()], _KNOTS)
                 share = min(max(share, _FEWEST_IN_MAP), max_knots)
                 by_group = {key: part.compress(share) for key, part in by_group.items()}
         return made._learn(pooled, by_group)._prepared_by(self.preparation)
@@ -423,7 +421,7 @@ class ScoreAccumulator:
         if most is None or sum(map(len, self._groups.values())) <= most:
             return
         found = {key: state.scores() for key, state in self._groups.items()}
-        if sum(scores.size for scores in found.values()) > most:  # ties count once
+        if sum(map(len, found.values())) > most:  # ties count once
             self._push(1, found)
             self._groups = {}
 

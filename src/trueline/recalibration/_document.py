@@ -159,9 +159,8 @@ def scores_to_json(scores: Scores) -> dict[str, Any]:
     if isinstance(scores, Intervals):
         # JSON has no infinity; the largest number stands for it.
         lower, upper = (np.nan_to_num(ends) for ends in scores.rows()[:2])
-        kept: dict[str, Any] = {"lower": lower, "upper": upper}
-        kept |= {"weights": scores.weights, "squares": scores.squares}
-        return {"kind": scores.kind, "intervals": kept}
+        kept = {"lower": lower, "upper": upper, "weights": scores.weights}
+        return {"kind": scores.kind, "intervals": {**kept, "squares": scores.squares}}
     out: dict[str, Any] = {"kind": scores.kind, "values": scores.values}
     if scores.rounded:
         out["rounded"] = True
@@ -198,7 +197,8 @@ def preparation_from_json(data: Any) -> Preparation:
     ends = [end for end in (atoms["low"], atoms["high"]) if end is not None]
     numbers(ends, "ends", len(cuts))
     low = -np.inf if atoms["low"] is None else float(atoms["low"])
-    made = Ends(low, np.inf if atoms["high"] is None else float(atoms["high"]), cuts)
+    high = np.inf if atoms["high"] is None else float(atoms["high"])
+    made = Ends(low, high, cuts)
     expect(made.is_valid(), "the cuts are not close to the ends of the range")
     return Preparation(float(width), made)
 

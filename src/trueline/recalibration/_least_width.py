@@ -180,17 +180,16 @@ def held_out_crps(
 
 
 def in_order(
-    y: FloatArray, dist: Distribution, w: FloatArray | None
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return the rows in the order of y, and all scores.
+    y: FloatArray, dist: Distribution, w: FloatArray | None, width: FloatArray | None = None
+) -> NDArray[np.intp]:
+    """Return the rows in the order of outcomes; ties are ordered by score, width and weight.
 
-    Ties in y are ordered by score, width and weight, so that a part of the rows in this order does
-    not depend on the order in which they were given.
+    The order of rows does not matter then, whatever is done with some of them.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         s = dist._score(y[:, None])[:, 0]
-    width = _centre_and_width(dist)[1]
-    return np.lexsort((width, s, y) if w is None else (w, width, s, y)), s
+    width = _centre_and_width(dist)[1] if width is None else width
+    return np.lexsort((width, s, y) if w is None else (w, width, s, y))
 
 
 def mean_and_error(
@@ -284,16 +283,17 @@ def _choose(
     """Return the width with the lowest held-out CRPS, by the one-standard-error rule."""
     if len(y) < _FOLDS or not np.isfinite(y).all() or not _can_be_widened(dist):
         return 0.0
-    unit = _typical_error(np.abs(y - _centre_and_width(dist)[0]), w)
+    centre, width = _centre_and_width(dist)
+    unit = _typical_error(np.abs(y - centre), w)
     if not 0.0 < unit < np.inf:
         return 0.0
-    order, s = in_order(y, dist, w)
-    rows, count = _evenly_spaced(order, w, suspects)
+    rows, count = _evenly_spaced(in_order(y, dist, w, width), w, suspects)
     y, dist = y[rows], dist._take(rows)
     if not dist._closed_crps:
         dist = Quantiles(_LEVELS, dist._ppf(_LEVELS[None, :]))
     # Neighbours in the order of y are in different folds, but not copies of a row.
-    s = s[rows]
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = dist._score(y[:, None])[:, 0]
     copied = (y[1:] == y[:-1]) & (s[1:] == s[:-1])
     distinct = np.cumsum(np.concatenate([[0], ~copied]))
     fold = distinct % _FOLDS

@@ -155,12 +155,12 @@ def with_learned_cuts(
     share = np.full(len(y), 1.0 / len(y)) if w is None else w / w.sum()
     below = atoms.values_below_cuts()
     places = np.searchsorted(below, y, side="left")
-    wanted = np.cumsum(np.bincount(places, share, len(below) + 1))[:-1]
+    wanted = np.cumsum(np.bincount(places, share, len(below) + 1), dtype=np.float64)[:-1]
     some = np.arange(places.min(), places.max())  # cuts with outcomes on both sides
     limits = tuple(ends[some] for ends in atoms.cut_ranges(y))
     most = max(_ENOUGH // max(len(some), 1), _FEWEST)
     if len(y) > most:
-        few = in_order(y, dist, w)[0][:: -(-len(y) // most)]
+        few = in_order(y, dist, w)[:: -(-len(y) // most)]
         y, dist, w = y[few], dist._take(few), None if w is None else w[few]
         share = share[few] / share[few].sum()
     wide = dist._widened(preparation.least_width)._uncut()

@@ -2,7 +2,7 @@
 
 from trueline.scores._cells import Cells, round_scores
 from trueline.scores._empirical_law import empirical_law
-from trueline.scores._intervals import FEWEST_POINTS, Intervals, expected_distances
+from trueline.scores._intervals import Intervals, expected_distances
 from trueline.scores._rows import ScoreRows, check_outcomes
 from trueline.scores._sorted import (
     KINDS,
@@ -17,7 +17,6 @@ from trueline.scores._sorted import (
 )
 
 __all__ = [
-    "FEWEST_POINTS",
     "KINDS",
     "Cells",
     "Compressed",

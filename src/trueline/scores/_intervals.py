@@ -25,9 +25,12 @@ from trueline.scores._sorted import (
     sum_of_squares,
 )
 
-# Points per interval: so many that all intervals together have the first number, within bounds.
+# Points per interval: so many that all intervals together have the first number, but at least one
+# and at most the second number.
 _POINTS = 1 << 18
-FEWEST_POINTS, _MOST_POINTS = 4, 16
+_MOST_POINTS = 16
+# Multiples of the golden ratio, modulo 1, fill the range from 0 to 1 evenly.
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 # Rows from which the normal law is estimated, and steps of the estimation.
 _ENOUGH = 20_000
 _STEPS = 30
@@ -73,15 +76,20 @@ class Intervals(Scores):
         return self.spread_by(self.normal_law())
 
     def spread_by(self, normal: tuple[float, float] | None) -> Exact:
-        """Return points of equal weight, at quantiles of the normal law in each interval."""
+        """Return points of equal weight, at quantiles of the normal law in each interval.
+
+        Levels differ between intervals that are neighbours, so that together they are as close as
+        if each interval had many points.
+        """
         if normal is None:
             return self.spread
         wide = np.flatnonzero(self.lower < self.upper)
         narrow = np.flatnonzero(self.lower == self.upper)
         w = np.ones(len(self.lower)) if self.weights is None else self.weights
-        k = int(np.clip(_POINTS // max(len(wide), 1), FEWEST_POINTS, _MOST_POINTS))
+        k = int(np.clip(_POINTS // max(len(wide), 1), 1, _MOST_POINTS))
         k = 1 << (k.bit_length() - 1)  # a power of two, so that masses add up without rounding
-        levels = (np.arange(k) + 0.5)[None, :] / k
+        start = np.mod(0.5 + _GOLDEN * np.arange(len(wide)), 1.0)
+        levels = (np.arange(k) + start[:, None]) / k
         points = _within(self.lower[wide], self.upper[wide], *normal, levels)
         values = np.concatenate([self.lower[narrow], points.ravel()])
         mass = np.concatenate([w[narrow], np.repeat(w[wide] / k, k)])
@@ -131,10 +139,6 @@ class Intervals(Scores):
     def __len__(self) -> int:
         """Return the number of intervals."""
         return len(self.lower)
-
-    @property
-    def size(self) -> int:
-        return FEWEST_POINTS * len(self)
 
     @property
     def distinct(self) -> int:

@@ -106,11 +106,6 @@ class Scores(ABC):
         """Return the number of values that are kept, or of intervals."""
         return len(self.values)
 
-    @property
-    def size(self) -> int:
-        """Number of values, or one below it that is known without computing them."""
-        return len(self)
-
     @abstractmethod
     def cumulative(self) -> tuple[FloatArray, FloatArray]:
         """Return the cumulative weight just below and at each value; it is linear in between.
