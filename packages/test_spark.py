@@ -19,9 +19,9 @@ from tests.clusters.clusters import (
     local_fit,
     recalibrated,
 )
-from tests.files.cases import make_case
+from tests.files.cases import make_case, make_counts
 from tests.files.readme import covered, run, write_folders
-from trueline.clusters import spark as tls
+from trueline.clusters import _cluster, spark as tls
 from trueline.files import Columns, FileError
 
 # Python's own: sockets that the JVM's bridge leaves to the collector.
@@ -274,3 +274,31 @@ def test_the_lines_in_the_readme(session, tmp_path, monkeypatch):
     run("tls.fit", tmp_path, spark=session)
     # 6,000 rows calibrate and 6,000 test: the standard error is 0.0055, and this four of them.
     assert abs(covered(tmp_path / "calibrated-spark") - 0.9) < 0.022
+
+
+# ---- how forecasts are prepared ------------------------------------------------------------
+
+
+def test_counts_are_forecast_as_in_python(frame_of, monkeypatch):
+    case = make_counts("normal")
+    frame = frame_of(case, cuts=(0, 0, 200, 201, 900))
+    R = tls.fit(frame)
+    assert R.atoms_ is not None
+    assert R.to_bytes() == tl.Isotonic().fit(case.y, case.dist).to_bytes()
+    check_evaluation(tls.evaluate(frame, R), case, R, Columns())
+    # The first rows decide for all partitions.
+    monkeypatch.setattr(_cluster, "FIRST_ROWS", 500)
+    first = tl.Isotonic()._prepare(case.y[:500], case.dist[:500], None)
+    expected = tl.Isotonic()._fit_prepared(first, case.y, case.dist)
+    assert tls.fit(frame).to_bytes() == expected.to_bytes()
+
+
+def test_a_stated_support_names_the_partition(frame_of):
+    case = make_counts("normal")
+    y = case.y.copy()
+    y[250] = 0.5
+    case.table = case.table.set_column(0, "y", pa.array(y))
+    frame = frame_of(case, cuts=(0, 200, 900))
+    message = message_of(frame, recalibrator=tl.Isotonic(support="counts"))
+    assert message.startswith("partition 1, row 51")
+    assert "column 'y': found 0.5, which Support(low=0.0, step=1.0) excludes" in message

@@ -364,3 +364,26 @@ def test_an_online_map_is_applied_as_it_stands(trueline, folder):
     run = trueline("apply", "online.json", "past.csv", "-o", "out.csv")
     assert (run.code, run.err) == (0, "")
     assert (folder / "out.csv").read_text().startswith("y,mean,std,region,lower_0.9")
+
+
+def test_the_support_of_outcomes(trueline, tmp_path):
+    y = np.random.default_rng(0).poisson(1.0, size=300)
+    table = pa.table({"y": y, "mean": np.ones(300), "std": np.ones(300)})
+    csv.write_csv(table, "counts.csv")
+    expected = tl.Isotonic().fit(y, tl.Normal(np.ones(300), 1.0))
+    run = trueline("fit", "counts.csv", "-o", "counts.json")
+    assert (run.code, run.err) == (0, "")
+    assert f"counts.json: Isotonic(), 300 scores, {expected._preparation}\n" in run.out
+    assert Path("counts.json").read_text() == expected.to_json()
+    run = trueline("fit", "counts.csv", "-o", "low.json", "--support", "0:", "--json")
+    document = json.loads(run.out)
+    assert document["method"] == "Isotonic(support=Support(low=0.0))"
+    assert (document["least_width"], document["atoms"]["low"], document["knots"]) == (0.0, 0.0, 300)
+    run = trueline("fit", "counts.csv", "-o", "none.json", "--support", "none")
+    assert "Isotonic(support=None), " in run.out
+    run = trueline("fit", "counts.csv", "-o", "high.json", "--support", ":2")
+    assert run.code != 0
+    assert "which Support(high=2.0) excludes" in run.err
+    run = trueline("fit", "counts.csv", "-o", "odd.json", "--support", "2")
+    assert run.code != 0
+    assert "--support is '2'; expected auto, none, counts, or the ends of the range" in run.err

@@ -7,7 +7,7 @@ import pytest
 
 import trueline as tl
 from tests.clusters.batches import cut, pictures, rows
-from trueline.clusters import Batch, evaluate_batches, fit_batches
+from trueline.clusters import Batch, _batches, evaluate_batches, fit_batches
 from trueline.recalibration import ScoreAccumulator, _accumulator
 
 
@@ -112,3 +112,22 @@ def test_bad_batches():
     fit_batches(used_up)
     with pytest.raises(ValueError, match="an iterator was used up before"):
         fit_batches(used_up)
+
+
+def test_batches_learn_how_forecasts_are_prepared_from_the_first_of_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    mean = rng.gamma(2.0, 1.0, size=(60, 5, 6))
+    y, std = rng.poisson(1.2 * mean).astype(float), np.sqrt(mean)
+    batch = Batch(y, mean, std, rng.random(y.shape) < 0.9)
+    whole = tl.Isotonic().fit(*rows(batch))
+    assert whole.atoms_ is not None
+    for sizes in ([60], [7, 20, 33]):
+        assert fit_batches(cut(batch, *sizes)).to_bytes() == whole.to_bytes()
+    # The first 500 outcomes are in the first 20 images.
+    monkeypatch.setattr(_batches, "FIRST_ROWS", 500)
+    first = tl.Isotonic()._prepare(*rows(cut(batch, 20, 40)[0]), None)
+    expected = tl.Isotonic()._fit_prepared(first, *rows(batch))
+    assert fit_batches(cut(batch, 10, 10, 40)).to_bytes() == expected.to_bytes()
+    y[-1, 0, 0], batch.mask[-1, 0, 0] = 0.5, True
+    with pytest.raises(ValueError, match=r"y holds 0\.5 in row"):
+        fit_batches(cut(batch, 20, 40), tl.Isotonic(support="counts"))

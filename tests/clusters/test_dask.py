@@ -6,6 +6,7 @@ import sys
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -17,8 +18,8 @@ from tests.clusters.clusters import (
     local_fit,
     recalibrated,
 )
-from tests.files.cases import KINDS, make_case
-from trueline.clusters import dask as tld
+from tests.files.cases import KINDS, make_case, make_counts
+from trueline.clusters import _cluster, dask as tld
 from trueline.files import Columns, FileError
 
 try:
@@ -546,3 +547,33 @@ def test_importing_the_module_leaves_dask_alone():
     code = "import sys, trueline.clusters.dask; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"dask", "pandas"} & set(done.stdout.split())
+
+
+# ---- how forecasts are prepared ------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+def test_counts_are_forecast_as_in_python(monkeypatch):
+    case = make_counts("normal")
+    frame = frame_of(case, cuts=(0, 0, 200, 201, 900))
+    R = tld.fit(frame)
+    assert R.atoms_ is not None
+    assert R.to_bytes() == tl.Isotonic().fit(case.y, case.dist).to_bytes()
+    check_evaluation(tld.evaluate(frame, R), case, R, Columns())
+    # The first rows decide for all partitions.
+    monkeypatch.setattr(_cluster, "FIRST_ROWS", 500)
+    first = tl.Isotonic()._prepare(case.y[:500], case.dist[:500], None)
+    expected = tl.Isotonic()._fit_prepared(first, case.y, case.dist)
+    assert tld.fit(frame).to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stated_support_names_the_partition():
+    case = make_counts("normal")
+    y = case.y.copy()
+    y[250] = 0.5
+    case.table = case.table.set_column(0, "y", pa.array(y))
+    frame = frame_of(case, cuts=(0, 200, 900))
+    message = message_of(frame, recalibrator=tl.Isotonic(support="counts"))
+    assert message.startswith("partition 1, row 51")
+    assert "column 'y': found 0.5, which Support(low=0.0, step=1.0) excludes" in message

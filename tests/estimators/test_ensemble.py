@@ -23,7 +23,7 @@ from trueline.models import (
     GRURegressor,
 )
 
-MLP = MLPRegressor((4,), max_iter=3)
+MLP = MLPRegressor(hidden_layer_sizes=(4,), max_iter=3)
 
 
 class Wobbly(RegressorMixin, BaseEstimator):

@@ -1,12 +1,15 @@
 """One accumulator behind partial_fit, files, clusters and batches."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.recalibration import ScoreAccumulator, ScoreRows, _accumulator
+from trueline.recalibration import Preparation, ScoreAccumulator, _accumulator, _binary
+from trueline.recalibration._document import InvalidMapError
+from trueline.scores import ScoreRows
 
 NAMES = ["south", "north", "west"]
 MOST = 1 << 30
@@ -110,3 +113,68 @@ def test_groups_are_compressed_only_if_they_hold_many_values(monkeypatch):
         assert R.compression_error_ < 0.05
         assert R.scores_.error == 0
         assert R.scores_.total == 5000
+
+
+def interval_parts(preparation, sizes=(400, 1, 299)):
+    """Accumulators of parts of rows on atoms, and the map of all rows in memory."""
+    rng = np.random.default_rng(0)
+    n = sum(sizes)
+    mean = rng.gamma(2.0, 1.0, size=n)
+    y, dist = rng.poisson(mean).astype(float), tl.Normal(mean, np.sqrt(mean))
+    codes, made = rng.integers(0, 3, size=n), []
+    for place in np.split(np.arange(n), np.cumsum(sizes)[:-1]):
+        part = ScoreAccumulator(dist.score_kind, preparation=preparation)
+        rows = ScoreRows.of_outcomes(y[place], preparation(dist[place]))
+        part.add(rows, codes[place], NAMES)
+        made.append(part)
+    whole = tl.Grouped()._fit_prepared(preparation, y, dist, None, np.array(NAMES)[codes])
+    return made, whole
+
+
+COUNTS = Preparation(0.1, tl.Support(low=0, step=1).atoms(np.arange(10.0)))
+
+
+@pytest.mark.parametrize("preparation", [COUNTS, Preparation(0.25)], ids=["atoms", "width"])
+def test_the_preparation_and_intervals_go_with_the_scores(preparation):
+    made, whole = interval_parts(preparation)
+    assert whole.least_width_ == preparation.least_width
+    for order in itertools.permutations(made):
+        sent = [ScoreAccumulator.from_bytes(part.to_bytes(), MOST) for part in order]
+        for one, two, three in (order, sent):
+            assert one.merge(two.merge(three)).finish(tl.Grouped()).to_bytes() == whole.to_bytes()
+
+
+def test_scores_of_forecasts_that_were_prepared_differently_do_not_merge():
+    one, two = (interval_parts(p)[0][0] for p in (COUNTS, Preparation()))
+    with pytest.raises(ValueError, match=r"a least width of 0\.1 and atoms at 0, 1, 2") as bad:
+        one.merge(two)
+    assert "with no least width and no atoms; expected the same" in str(bad.value)
+
+
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        ("n", 0),
+        ("n", 1.5),
+        ("excluded", 401),
+        ("kind", "other"),
+        ("preparation", {"least_width": -1.0, "atoms": None}),
+        ("preparation", {"least_width": 0.0, "atoms": {"values": [1.0, 0.0], "cuts": [0.5]}}),
+    ],
+)
+def test_bytes_are_checked_completely(field, value):
+    (one, *_), _ = interval_parts(COUNTS)
+    document = _binary.decode(one.to_bytes(), json.loads, _accumulator._expect, MOST)
+    assert document.keys() >= {field}
+    with pytest.raises((ValueError, InvalidMapError)):
+        ScoreAccumulator.from_bytes(_binary.encode(document | {field: value}), MOST)
+
+
+def test_outcomes_that_the_preparation_excludes_are_counted():
+    (one, two, _), _ = interval_parts(COUNTS)
+    rows = ScoreRows.of_outcomes([0.5, 2.0, -1.0], COUNTS(tl.Normal(np.ones(3), 1.0)))
+    one.add(rows, np.zeros(3, dtype=int), NAMES)
+    merged = ScoreAccumulator.from_bytes(one.to_bytes(), MOST).merge(two)
+    assert merged.excluded == 2
+    with pytest.warns(tl.CalibrationWarning, match="2 of 404 outcomes are not among the values"):
+        merged.finish(tl.Grouped(), warn=True)

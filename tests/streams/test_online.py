@@ -386,3 +386,41 @@ def test_what_a_stream_cannot_do_is_said_with_a_way_out():
         R.compress(10)
     with pytest.raises(tl.NotFittedError):
         tl.Online().merge(R)
+
+
+# ---- forecasts that are far too narrow -----------------------------------------------------
+
+
+def collapsed(n):
+    """A stream with one forecast that is a million times too narrow."""
+    y, dist = stream(n)
+    scale = dist.scale.copy()
+    scale[5] = 1e-6
+    return y, tl.Normal(dist.loc, scale)
+
+
+@pytest.mark.parametrize("method", ["fit", "update"])
+def test_a_least_width_is_learned_from_the_first_rows_and_kept(method, tmp_path):
+    y, dist = collapsed(600)
+    online = getattr(tl.Online(window=10_000), method)(y[:200], dist[:200])
+    assert online.least_width_ == tl.Isotonic().fit(y[:200], dist[:200]).least_width_ > 0
+    online.to_json(tmp_path / "map.json")
+    for used in (online, tl.load(tmp_path / "map.json")):
+        width = used.least_width_
+        feed(used, y[200:], dist[200:])
+        assert used.least_width_ == width
+        expected = tl.Isotonic(support=None)._fit_prepared(used._preparation, y, dist)
+        np.testing.assert_array_equal(cdf(used), cdf(expected))
+        # The collapsed row is as wide as the others.
+        assert used.transform(dist[[5]]).std()[0] < 2.0
+
+
+def test_without_enough_first_rows_the_least_width_is_zero():
+    y, dist = collapsed(300)
+    online = tl.Online()
+    for rows in (slice(0, 19), slice(19, 300)):
+        online.update(y[rows], dist[rows])
+    assert online.least_width_ == 0.0
+    # Maps of earlier releases have no preparation, and neither have those without a width.
+    assert "preparation" not in json.loads(online.to_json())["state"]
+    assert tl.Online().update(y[:20], dist[:20]).least_width_ > 0

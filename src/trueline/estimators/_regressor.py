@@ -229,7 +229,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         fitter = CrossFitter(estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs)
         given = None
         # The rows that calibrate a frozen model are split only for what is learned from its errors.
-        if not (is_train(self.cv) or (frozen and isinstance(self.cv, int | np.integer))):
+        learns = self.scale_estimator is not None or recalibrator.needs_features
+        whole = frozen and (not learns or isinstance(self.cv, int | np.integer))
+        if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
         models = self._learn(fitter, given, recalibrator, data, seed)
         take_features(self, models[0])
