@@ -252,7 +252,8 @@ class Ends(Atoms):
 
     def cut_ranges(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         # The stretched ranges of the two ends must not meet, nor cover most outcomes.
-        inside = y[(y > self.low) & (y < self.high)]
+        # Sorted, so that the order of rows does not change a mean.
+        inside = np.sort(y[(y > self.low) & (y < self.high)])
         distance = np.array(
             [np.abs(inside - end).mean() if inside.size else 0.0 for end in self.values]
         )
