@@ -128,6 +128,24 @@ def test_multiples_are_possible_in_spite_of_rounding(low, step, places):
 # ---- atoms -----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("step", [0.1, 1.0 / 3.0, 1e-305, 7e5])
+def test_outcomes_on_a_lattice_are_atoms_in_spite_of_rounding(step):
+    places = np.random.default_rng(0).poisson(3.0, size=300)
+    learned = learn_support(places * step)
+    for support in (learned, tl.Support(low=0, step=step)):
+        atoms = support.atoms(places * step)
+        # Two ways to write the same multiples, some of which have not been seen.
+        for y in (
+            np.arange(30) * step,
+            np.arange(30) / (1.0 / step),
+            3 * step + np.arange(9) * step,
+        ):
+            assert (atoms.upper(y) > atoms.lower(y)).all()
+        between = (np.arange(30) + 0.25) * step
+        np.testing.assert_array_equal(atoms.upper(between), atoms.lower(between))
+    assert np.isin(np.arange(30) / 10, tl.Support(low=0, step=0.1).atoms(places / 10).values).all()
+
+
 def test_open_ends_of_a_lattice_reach_beyond_the_outcomes():
     y = np.array([4.0, 6.0, 9.0])
     counts = tl.Support(low=0, step=1).atoms(y)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 19
 # Probabilities are compared up to this rounding error.
 _ROUNDING = 1e-12
+# A number is an atom if it differs by no more than this many of the last digits of float64, as
+# 3 * 0.1 and 0.3 do.
+_LAST_DIGITS = 4.0
 # Width of the range, in units of the shift of its cut, in which values near an end are stretched.
 _STRETCHED = 2.0
 
@@ -131,10 +134,18 @@ class Lattice(Atoms):
         return np.concatenate([[-np.inf], self.cuts, [np.inf]])
 
     def upper(self, y: FloatArray) -> FloatArray:
-        return self._edges[np.searchsorted(self.values, y, side="right")]
+        return self._edges[np.searchsorted(self.values, self._snapped(y), side="right")]
 
     def lower(self, y: FloatArray) -> FloatArray:
-        return self._edges[np.searchsorted(self.values, y, side="left")]
+        return self._edges[np.searchsorted(self.values, self._snapped(y), side="left")]
+
+    def _snapped(self, y: FloatArray) -> FloatArray:
+        """Replace numbers that differ from an atom by a rounding error by that atom."""
+        place = np.clip(np.searchsorted(self.values, y), 1, len(self.values) - 1)
+        below, above = self.values[place - 1], self.values[place]
+        near = np.where(y - below < above - y, below, above)
+        slack = _LAST_DIGITS * np.spacing(np.maximum(np.abs(below), np.abs(above)))
+        return np.where(np.abs(y - near) <= slack, near, y)
 
     def inner(self, y: FloatArray) -> FloatArray:
         return y

@@ -30,6 +30,11 @@ _MOST_LISTED = 1000
 # Values that may occur beyond those seen, in units of the range seen.
 _BEYOND = 3.0
 _ROUNDING = 1e-9
+# Significant digits of a step that is written with few digits, such as 0.1, and by how many of the
+# last digits of float64 its multiples may be off. A power of ten beyond the third number overflows.
+_DIGITS = 12
+_LAST_DIGITS = 4.0
+_MOST_DECIMALS = 300
 
 
 @dataclass(frozen=True)
@@ -159,7 +164,9 @@ class Support:
             high = last + reach if self.high is None else (self.high - self._origin) / self.step
             if high - low < _MOST_LISTED:
                 places = np.arange(np.ceil(low - _ROUNDING), np.floor(high + _ROUNDING) + 1.0)
-                return _lattice(self._origin + self.step * places)
+                multiples = self._origin + self.step * places
+                largest = np.maximum(np.abs(multiples), self.step)
+                return _lattice(_decimal(multiples, self.step, largest))
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high
         ends = np.array([end for end in (low, high) if np.isfinite(end)])
@@ -168,6 +175,18 @@ class Support:
 
 def _lattice(values: FloatArray) -> Lattice:
     return Lattice(values, 0.5 * (values[1:] + values[:-1]))
+
+
+def _decimal(values: FloatArray, step: float, largest: FloatArray | float) -> FloatArray:
+    """Return numbers with few digits where values differ from them by rounding, such as 3 * 0.1.
+
+    The rounding error is that of numbers of the magnitude `largest`.
+    """
+    decimals = _DIGITS - 1 - int(np.floor(np.log10(step)))
+    if abs(decimals) > _MOST_DECIMALS:
+        return values
+    near = np.round(values, decimals)
+    return np.where(np.abs(near - values) <= _LAST_DIGITS * np.spacing(largest), near, values)
 
 
 def _number(value: Any, name: str) -> float:
@@ -218,8 +237,10 @@ def learn_support(y: FloatArray) -> Support | None:
 
 def _discrete(values: FloatArray, counts: Any) -> Support:
     """Return the support of outcomes that take few values."""
-    step = float(np.diff(values).min())
-    places = (values - values[0]) / step
+    places = (values - values[0]) / np.diff(values).min()
+    # The whole range gives the step with the smallest rounding error.
+    step = (values[-1] - values[0]) / max(np.round(places[-1]), 1.0)
+    step = float(_decimal(step, float(step), float(np.abs(values).max())))
     regular = np.abs(places - np.round(places)).max() <= _ROUNDING * max(places[-1], 1.0)
     # No row takes a value between two that many rows take, so such values are impossible.
     common = counts >= _COMMON
