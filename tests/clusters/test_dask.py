@@ -531,8 +531,9 @@ def test_warnings_are_told_once():
     with pytest.warns(tl.CalibrationWarning, match="column 'sigma' is not used") as caught:
         tld.fit(frame_of(table))
     assert len(caught) == 1
+    tied = table.assign(y=table["mean"] + 1.0).drop(columns="sigma").round(0)
     with pytest.warns(tl.CalibrationWarning, match="only 1 distinct scores"):
-        tld.fit(frame_of(table.assign(y=table["mean"] + 1.0).drop(columns="sigma").round(0)))
+        tld.fit(frame_of(tied), tl.Isotonic(support=None))
 
 
 def test_without_dask_it_says_how_to_get_it(monkeypatch):

@@ -76,8 +76,8 @@ class Forecasts:
         self.source = source
         self.layout = layout
         self.groups = self.group_codes()
-        # Chunks that were read by `begin`, and those behind them.
-        self._first: deque[Chunk] = deque()
+        # Chunks that were read by `begin`, each with the progress up to it, and those behind them.
+        self._first: deque[tuple[Chunk, int, float]] = deque()
         self._rest: Iterator[Chunk] | None = None
 
     def group_codes(self) -> GroupCodes | None:
@@ -129,12 +129,14 @@ class Forecasts:
         """Read chunks up to this number of rows that have a weight; `accumulate` goes on there."""
         self._rest = self.chunks()
         self._first.clear()
-        while sum(map(Chunk.n_weighted, self._first)) < rows:
+        chunks: list[Chunk] = []
+        while sum(map(Chunk.n_weighted, chunks)) < rows:
             chunk = next(self._rest, None)
             if chunk is None:
                 break
-            self._first.append(chunk)
-        return list(self._first)
+            chunks.append(chunk)
+            self._first.append((chunk, self.source.rows, self.source.share()))
+        return chunks
 
     def accumulate(
         self,
@@ -145,14 +147,20 @@ class Forecasts:
     ) -> ScoreAccumulator:
         """Score all rows and return their scores; see `ScoreAccumulator` for `max_values`."""
         scores = ScoreAccumulator(self.layout.score_kind, max_values, scoring.preparation)
-        rest, self._rest = self._rest, None
-        rest = self.chunks() if rest is None else rest
-        while (chunk := self._first.popleft() if self._first else next(rest, None)) is not None:
+        for chunk, rows, share in self._all_chunks():
             names = () if self.groups is None else self.groups.names
             scores.add(scoring.rows(chunk), chunk.groups, names)
             if progress is not None:
-                progress(self.source.rows, self.source.share())
+                progress(rows, share)
         return scores
+
+    def _all_chunks(self) -> Iterator[tuple[Chunk, int, float]]:
+        """Yield all chunks, those of `begin` first, with the rows and their share up to each."""
+        rest, self._rest = self._rest, None
+        while self._first:
+            yield self._first.popleft()
+        for chunk in self.chunks() if rest is None else rest:
+            yield chunk, self.source.rows, self.source.share()
 
     def conclude(self, pieces: Sequence[Forecasts] = ()) -> None:
         """Raise if no row was read; warn about crossing quantiles and unused columns.

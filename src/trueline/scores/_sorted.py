@@ -182,9 +182,10 @@ class Scores(ABC):
         if np.any(self.slack()) and max_knots > 3:
             # Tails begin at the outermost effective rows, so that these are among the values.
             inside = (upper + self.slack() >= self.unit) & (lower + self.slack() <= self.total)
-            ends = upper[inside] if inside.any() else upper
-            steps = np.linspace(ends[0], ends[-1], max_knots - 2)
-            wanted = np.concatenate([upper[:1], steps, upper[-1:]])
+            ends = upper[inside][[0, -1]] if inside.any() else upper[[0, -1]]
+            wanted = np.concatenate(
+                [upper[:1], np.linspace(ends[0], ends[1], max_knots - 2), upper[-1:]]
+            )
         keep = np.unique(np.minimum(np.searchsorted(upper, wanted), len(upper) - 1))
         kept = Compressed(
             self.kind,
