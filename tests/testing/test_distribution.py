@@ -8,6 +8,7 @@ from scipy.special import expit, log_expit, logit, ndtri
 
 import trueline as tl
 from tests.testing.sites import broken_promise, error_of, promises, says
+from trueline.distributions._atoms import Ends
 from trueline.testing import _distribution, check_distribution
 
 
@@ -90,6 +91,10 @@ def shifted_interval(lower, upper):
         return low + lower, high + upper
 
     return interval
+
+
+#: An end that is so far away that nothing is there; but the forecast counts as cut.
+CUT = property(lambda self: Ends(-1e6, np.inf, np.array([-1e6])))
 
 
 def by_integer(choose):
@@ -252,6 +257,14 @@ MUTANTS = {
         {"interval": shifted_interval(0.0, 0.1)},
         "an interval does not end at its quantiles: found = ",
     ),
+    "a cut forecast with short intervals": (
+        {"_atoms": CUT, "interval": shifted_interval(0.1, 0.0)},
+        "an interval holds less than its coverage: coverage = 0.05",
+    ),
+    "a cut forecast with long intervals": (
+        {"_atoms": CUT, "interval": shifted_interval(0.0, 0.1)},
+        "an interval is longer than the central one: coverage = 0.05",
+    ),
     # rows
     "rows that come twice": (
         {"_take": lambda self, rows: type(self)(np.repeat(self.loc[rows], 2))},
@@ -394,6 +407,10 @@ def caught(name):
 
 def test_a_class_of_ones_own_passes():
     check_distribution(Good([0.0, 3.0]), tolerance=1e-8)
+
+
+def test_a_cut_class_of_ones_own_passes():
+    check_distribution(type("Cut", (Good,), {"_atoms": CUT})([0.0, 3.0]))
 
 
 def test_one_row_passes():

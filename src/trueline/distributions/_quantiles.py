@@ -108,7 +108,9 @@ class Interpolated(ThroughLaw):
         rise = np.take_along_axis(self._rises, j + 1, axis=1)
         # At an atom the rise is 0, and so is the offset.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.nodes[anchor] + np.where(offset == 0.0, 0.0, offset / rise)
+            s = self.nodes[anchor] + np.where(offset == 0.0, 0.0, offset / rise)
+        # Rounding must not carry a value past the score of the next one.
+        return np.minimum(s, np.append(self.nodes, np.inf)[j + 1])
 
     def _score(self, y: FloatArray) -> FloatArray:
         return self._score_at(y, self._locate(y))

@@ -204,6 +204,9 @@ def learn_support(y: FloatArray) -> Support | None:
     or more for each on average (counts and ratings), or if one end of their range holds at least
     1% of the rows, and far more than other values do.
 
+    Values between and beyond those seen are possible if the values are evenly spaced, as counts
+    are. They are not if so many rows are beside them that some would have been there.
+
     Examples
     --------
     >>> import numpy as np

@@ -316,6 +316,13 @@ class Isotonic(CommonMap):
         (n + 1). With weights, the mass of a tail is 1 / (m + 1), where m is the effective number
         of rows, (sum w)^2 / sum w^2, and the guarantee is approximate. False is Eq. 6 to the
         letter: knot i at i / n, no upper tail.
+    support : "auto", "counts", Support or None, default "auto"
+        The values that outcomes can take. "auto" learns them from the outcomes of ``fit``: counts
+        and ratings take few values, rain is often exactly 0, and bounded scales are often at their
+        ends. Forecasts then have atoms there, quantiles are values that can occur, and intervals
+        are the shortest ones with at least their coverage. "counts" states whole numbers of 0 or
+        more, and a `Support` states other values; an outcome outside is an error. None forecasts
+        all outcomes as continuous.
 
     Attributes
     ----------
@@ -323,6 +330,10 @@ class Isotonic(CommonMap):
         The law of the score; R is its CDF.
     scores_ : Scores
         The sorted scores.
+    atoms_ : array or None
+        The values of outcomes that have a probability of their own.
+    least_width_ : float
+        The standard deviation by which forecasts are widened first; 0 unless some collapsed.
 
     References
     ----------
@@ -341,6 +352,13 @@ class Isotonic(CommonMap):
     >>> G = tl.Isotonic().fit(y[:10_000], F[:10_000]).transform(F[10_000:])
     >>> [round(tl.coverage(y[10_000:], f, 0.9), 2) for f in (F[10_000:], G)]
     [0.08, 0.9]
+
+    Counts get a forecast of counts:
+
+    >>> y = rng.poisson(1.0, size=2000)
+    >>> G = tl.Isotonic().fit(y, tl.Normal(np.ones(2000), 1.0)).transform(tl.Normal(1.0, 1.0))
+    >>> G.pmf([[0, 1, 2]]).round(1), G.interval(0.9)
+    (array([[0.4, 0.4, 0.2]]), (array([0.]), array([2.])))
     """
 
     def __init__(self, finite_sample: bool = True, support: Support | str | None = "auto") -> None:

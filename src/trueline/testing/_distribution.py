@@ -340,7 +340,7 @@ def check_intervals(dist: Distribution) -> None:
     coverage = np.linspace(0.05, 0.99, 20)
     lower, upper = dist.interval(coverage)
     if dist._atoms is not None:
-        _require_smallest(dist, coverage, lower, upper)
+        check_smallest_intervals(dist, coverage, lower, upper)
         return
     median = dist.median()[:, None]
     hair = hair_of(np.concatenate([lower, upper], axis=1))
@@ -354,9 +354,10 @@ def check_intervals(dist: Distribution) -> None:
     require_same(upper, dist.ppf(1.0 - tail), fault)
 
 
-def _require_smallest(
+def check_smallest_intervals(
     dist: Distribution, coverage: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> None:
+    """Intervals of a cut forecast hold the coverage, and are no longer than central ones."""
     mass = dist.cdf(upper) - dist.cdf(lower) + dist.pmf(lower)
     ends = {"coverage": coverage, "lower": lower, "upper": upper}
     fault = "an interval holds less than its coverage"
