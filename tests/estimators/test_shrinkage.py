@@ -9,6 +9,8 @@ from sklearn.model_selection import KFold, TimeSeriesSplit
 from trueline.estimators import CalibratedRegressor
 from trueline.estimators._shrinkage import ensemble_factor, refit_factor, thinned_splits
 
+HALVES = [np.arange(5), np.arange(5, 10)]
+
 
 def test_thinned_splits_train_without_two_neighbours_and_test_on_both():
     splits = list(KFold(5, shuffle=True, random_state=0).split(np.zeros((50, 1))))
@@ -35,22 +37,32 @@ def test_where_two_sizes_cannot_be_compared_there_are_none(cv):
 def test_a_power_law_is_continued(power):
     error = {n: np.full(10, n**-power) for n in (60, 80)}
     expected = (100 / 80) ** -power
-    assert refit_factor(error[80], error[60], (60, 80, 100)) == pytest.approx(expected)
+    assert refit_factor(error[80], error[60], (60, 80, 100), HALVES) == pytest.approx(expected)
+
+
+def test_where_thinned_models_disagree_the_factor_is_pulled_to_one():
+    thinned, halves = np.ones(10), HALVES
+    alike, rough, torn = (
+        refit_factor(np.repeat(ratios, 5), thinned, (60, 80, 100), halves)
+        for ratios in ([0.9, 0.9], [0.85, 0.95], [0.7, 1.1])
+    )
+    assert alike < rough < torn == 1.0
 
 
 def test_the_factor_treats_noise_alike_in_both_directions():
     ones = np.ones(10)
-    narrower = refit_factor(0.9 * ones, ones, (60, 80, 100))
-    assert refit_factor(ones, 0.9 * ones, (60, 80, 100)) == pytest.approx(1.0 / narrower)
-    assert refit_factor(0.1 * ones, ones, (60, 80, 100)) == 0.8
-    assert refit_factor(ones, 0.1 * ones, (60, 80, 100)) == 1.25
-    assert refit_factor(0.0 * ones, ones, (60, 80, 100)) == 1.0
+    narrower = refit_factor(0.9 * ones, ones, (60, 80, 100), HALVES)
+    assert refit_factor(ones, 0.9 * ones, (60, 80, 100), HALVES) == pytest.approx(1.0 / narrower)
+    assert refit_factor(0.1 * ones, ones, (60, 80, 100), HALVES) == 0.8
+    assert refit_factor(ones, 0.1 * ones, (60, 80, 100), HALVES) == 1.25
+    assert refit_factor(0.0 * ones, ones, (60, 80, 100), HALVES) == 1.0
 
 
 def test_rows_count_by_their_weight():
-    error, thinned = np.array([1.0, 5.0]), np.array([1.1, 50.0])
-    weighted = refit_factor(error, thinned, (60, 80, 100), np.array([1.0, 0.0]))
-    assert weighted == refit_factor(error[:1], thinned[:1], (60, 80, 100))
+    error, thinned = np.tile([1.0, 5.0], 5), np.tile([1.1, 50.0], 5)
+    weighted = refit_factor(error, thinned, (60, 80, 100), HALVES, np.tile([1.0, 0.0], 5))
+    ones = np.ones(10)
+    assert weighted == pytest.approx(refit_factor(ones, 1.1 * ones, (60, 80, 100), HALVES))
 
 
 def test_models_that_agree_need_no_shrinkage_and_none_takes_more_than_a_fifth():

@@ -202,6 +202,18 @@ def test_conditional_learns_over_the_folds_of_the_user(frozen):
     assert Recorder.seen == expected
 
 
+def test_the_maps_of_an_ensemble_keep_groups_together():
+    X, y = table(150)
+    X[:, 0] = groups = np.repeat(np.arange(15), 10)
+    Recorder.seen = []
+    model = CalibratedRegressor(
+        LinearRegression(), method=tl.Conditional(Recorder()), cv=GroupKFold(3), ensemble=True
+    ).fit(X, y, groups=groups)
+    assert len(model.recalibrators_) == 3
+    # Each map learns from its five groups, and from all of them but one.
+    assert [len(seen) for seen in Recorder.seen] == 3 * [5, 4, 4, 4, 4, 4]
+
+
 # ---- what it is for ----------------------------------------------------------------------
 
 

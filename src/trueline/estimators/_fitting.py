@@ -227,10 +227,10 @@ def fit_map(
     recalibrator: Recalibrator,
     data: Data,
     forecasts: OutOfFold,
-    splits: Sequence[Split],
+    learning: LearningSplits,
     shrinkage: float,
 ) -> Recalibrator:
-    """Fit one map on the forecasts of all folds; what it learns from x respects the splits."""
+    """Fit one map on the forecasts of all folds."""
     once = data.take(forecasts.unique_rows)
     if recalibrator.needs_features:  # it learns from x, so that each row counts once
         X, y, weight, groups = once
@@ -239,6 +239,7 @@ def fit_map(
         X, y, dist = once.X, data.y[forecasts.rows], forecasts.dist
         weight = forecasts.weights(data.sample_weight)
         _, groups = data.weights_and_groups(forecasts.rows)
+    splits = _to_leave_out(learning)
     return _fit_shrunk(recalibrator, y, dist, weight, groups, X, splits, shrinkage)
 
 
@@ -248,25 +249,39 @@ def fit_map_per_fold(
     forecasts: OutOfFold,
     folds: Sequence[Fold],
     shrinkage: float,
+    cv: Any,
+    seed: int,
 ) -> list[Recalibrator]:
     """Fit a map for each fold, on its test rows; all prepare forecasts in the same way."""
-    w = forecasts.weights(data.sample_weight)
     preparation = None
     if recalibrator.learns_from_scores:
-        preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, w)
-    return [
-        _fit_shrunk(
+        weight = forecasts.weights(data.sample_weight)
+        preparation = recalibrator._prepare(data.y[forecasts.rows], forecasts.dist, weight)
+    maps = []
+    for fold, position in zip(folds, forecasts.positions, strict=True):
+        splits = None
+        if recalibrator.needs_features:  # a fold may hold several groups
+            splits = _to_leave_out(splits_to_learn(None, cv, data, fold.rows, seed))
+        fitted = _fit_shrunk(
             clone(recalibrator),
             data.y[fold.rows],
             forecasts.dist._take(position),
             *data.weights_and_groups(fold.rows),
             _safe_indexing(data.X, fold.rows),
-            None,
+            splits,
             shrinkage,
             preparation,
         )
-        for fold, position in zip(folds, forecasts.positions, strict=True)
-    ]
+        maps.append(fitted)
+    return maps
+
+
+def _to_leave_out(learning: LearningSplits) -> list[Split] | None:
+    """Return the splits of a map that depends on x; None leaves rows out one by one.
+
+    That takes fewer fits than folds do, and is valid for independent rows.
+    """
+    return None if learning.independent else learning.splits
 
 
 def _fit_shrunk(

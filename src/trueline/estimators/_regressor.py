@@ -71,9 +71,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         How to split into rows to train and rows to calibrate on. An integer is a number of
         folds of shuffled rows, in which copies of a row stay together; use ``KFold(5)`` for folds
         of neighbours, ``TimeSeriesSplit()`` for rows in time and ``GroupKFold()`` for groups. All
-        that is learned, a learned scale and `Conditional` too, respects these folds: for the test
-        rows of a split it is learned from rows that the split trains on. Rows in no test set do
-        not calibrate. A row in k test sets counts as one row, and a learned scale and
+        that is learned, a learned scale and `Conditional` too, respects the folds of a splitter:
+        for the test rows of a split it is learned from rows that the split trains on. Rows in no
+        test set do not calibrate. A row in k test sets counts as one row, and a learned scale and
         `Conditional` learn from its first forecast only. "train" calibrates on the training rows,
         as in the experiments of the paper, which is valid only for models that do not overfit.
         With a `FrozenEstimator` all rows calibrate, and the folds are those of a learned scale
@@ -280,12 +280,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self.estimator_ = models[0]
         if self.ensemble_ and not isinstance(self.ensemble, str):
             self.recalibrators_ = fit_map_per_fold(
-                recalibrator, data, forecasts, folds, self.shrinkage_
+                recalibrator, data, forecasts, folds, self.shrinkage_, self.cv, seed
             )
         else:
-            self.recalibrator_ = fit_map(
-                recalibrator, data, forecasts, inner.splits, self.shrinkage_
-            )
+            self.recalibrator_ = fit_map(recalibrator, data, forecasts, inner, self.shrinkage_)
         return models
 
     # ---- predict ---------------------------------------------------------------------

@@ -56,7 +56,7 @@ def find_shrinkage(
     seen = float(np.mean([len(train) for train, _ in thinned]))
     # A thinned model lacks two folds, and a fold model one.
     sizes = (seen, 0.5 * (seen + n), float(n))
-    return refit_factor(np.abs(fold_score), np.abs(score), sizes, weight)
+    return refit_factor(np.abs(fold_score), np.abs(score), sizes, fewer.positions, weight)
 
 
 def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
@@ -85,13 +85,16 @@ def refit_factor(
     error: FloatArray,
     thinned_error: FloatArray,
     sizes: tuple[float, float, float],
+    tests: Sequence[Rows],
     sample_weight: FloatArray | None = None,
 ) -> float:
     """Return the share, 0.8 to 1.25, of an out-of-fold error that is left after a refit.
 
     Errors are taken to fall as a power of the number of rows: from b to c rows by
-    (error at b / error at a) ** (log(c / b) / log(b / a)). A factor above 1 is noise, but so is as
-    much of those below 1: without the former, noise would narrow intervals on average.
+    (error at b / error at a) ** (log(c / b) / log(b / a)). If that ratio differs between thinned
+    models, its logarithm r is pulled to 0, by the factor 1 - (standard error of r / r)^2 or to 0 at
+    once (James and Stein, 1961). A factor above 1 is noise, but so is as much of those below 1:
+    without the former, noise would narrow intervals on average.
 
     Parameters
     ----------
@@ -102,6 +105,8 @@ def refit_factor(
         Absolute scores of the same rows by models of a rows.
     sizes : (a, b, c)
         Number of rows of the thinned models, of the fold models and of the refit, increasing.
+    tests : sequence of arrays
+        Positions of the errors of each thinned model, of two models or more.
 
     Examples
     --------
@@ -109,15 +114,23 @@ def refit_factor(
 
     >>> import numpy as np
     >>> from trueline.estimators._shrinkage import refit_factor
-    >>> round(refit_factor(np.full(9, 80**-0.5), np.full(9, 60**-0.5), (60, 80, 100)), 4)
+    >>> error, thinned_error = np.full(9, 80**-0.5), np.full(9, 60**-0.5)
+    >>> tests = [np.arange(5), np.arange(5, 9)]
+    >>> round(refit_factor(error, thinned_error, (60, 80, 100), tests), 4)
     0.8944
     """
     a, b, c = sizes
-    now = float(np.average(error, weights=sample_weight))
-    before = float(np.average(thinned_error, weights=sample_weight))
-    if not (now > 0.0 and before > 0.0 and 0.0 < a < b < c):
+    w = np.ones(len(error)) if sample_weight is None else sample_weight
+    now = np.array([w[at] @ error[at] for at in tests])
+    before = np.array([w[at] @ thinned_error[at] for at in tests])
+    if not ((now > 0.0).all() and (before > 0.0).all() and 0.0 < a < b < c):
         return 1.0
-    factor = float((now / before) ** (np.log(c / b) / np.log(b / a)))
+    ratio = float(np.log(now.sum() / before.sum()))
+    noise = float(np.log(now / before).std(ddof=1)) / np.sqrt(len(tests))
+    if abs(ratio) <= noise:
+        return 1.0
+    kept = ratio * (1.0 - (noise / ratio) ** 2)
+    factor = float(np.exp(kept * np.log(c / b) / np.log(b / a)))
     return min(max(factor, _LEAST_FACTOR), 1.0 / _LEAST_FACTOR)
 
 
