@@ -108,7 +108,7 @@ def test_ties_count_as_inside_but_not_as_strictly_inside(example):
     y = rng.integers(0, 6, size=400).astype(float)
     forecast = tl.Normal(np.zeros(200), 1.0)
     with pytest.warns(tl.CalibrationWarning, match="6 distinct scores"):
-        dist = tl.Isotonic().fit(y[:200], forecast).transform(forecast)
+        dist = tl.Isotonic(support=None).fit(y[:200], forecast).transform(forecast)
     new = y[200:]
     inside, strictly, tied = example.count(dist, new)
     lower, upper = dist.interval(example.COVERAGES)

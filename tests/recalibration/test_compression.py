@@ -14,7 +14,7 @@ def fitted(y, weight=None):
     with warnings.catch_warnings():
         # Ties and small weights are meant.
         warnings.simplefilter("ignore", tl.CalibrationWarning)
-        map_ = tl.Isotonic(finite_sample=False)  # its R is the empirical CDF itself
+        map_ = tl.Isotonic(finite_sample=False, support=None)  # its R is the empirical CDF
         return map_.fit(y, tl.Point(np.zeros(len(y))), sample_weight=weight)
 
 

@@ -22,14 +22,29 @@ def empirical_law(scores: Scores, *, finite_sample: bool = True) -> PiecewiseLaw
     left = right if lower is upper else (lower + shift) / rows
     knots = scores.values
     if np.any(shift):
-        # The tails begin at the outermost effective rows, which may be several values.
-        inner = _between(left, right, (1.0 - _ROUNDING) * unit / rows)
-        knots, right, left = knots[inner], right[inner], left[inner]
-        left = right if lower is upper else left
+        knots, left, right = _between(knots, left, right, unit / rows)
     return PiecewiseLaw(knots, left, right, tails_of(scores, knots[0], knots[-1]))
 
 
-def _between(left: FloatArray, right: FloatArray, least: float) -> slice:
-    """Return the knots at which R reaches `least` and has not passed 1 - `least`; one or more."""
-    start = min(int(np.searchsorted(right, least)), len(right) - 1)
-    return slice(start, max(int(np.searchsorted(left, 1.0 - least, "right")), start + 1))
+def _between(
+    knots: FloatArray, left: FloatArray, right: FloatArray, least: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Cut R at the levels `least` and 1 - `least`: the tails begin at the outermost effective rows.
+
+    These may be several values. R is linear between two knots, so that the first and the last knot
+    are where it has these levels; a knot at which it jumps past one of them stays.
+    """
+    start = min(int(np.searchsorted(right, (1.0 - _ROUNDING) * least)), len(right) - 1)
+    stop = int(np.searchsorted(left, 1.0 - (1.0 - _ROUNDING) * least, "right"))
+    stop = max(stop, start + 1)
+    x, lower, upper = knots[start:stop], left[start:stop], right[start:stop]
+    for after, level, last in ((start, least, False), (stop, 1.0 - least, True)):
+        if 0 < after < len(knots) and right[after - 1] < level < left[after]:
+            ends = knots[after - 1 : after + 1]
+            new = np.interp(level, [right[after - 1], left[after]], ends)
+            if ends[0] < new < ends[1]:
+                at = len(x) if last else 0
+                x, lower, upper = (
+                    np.insert(a, at, v) for a, v in ((x, new), (lower, level), (upper, level))
+                )
+    return x, upper if left is right else lower, upper
