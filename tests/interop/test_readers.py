@@ -170,7 +170,8 @@ def test_trees_that_agree_do_not_move_every_mean():
     forest = RandomForestRegressor(10, random_state=0)
     model = CalibratedRegressor(forest, scale_estimator=None, random_state=0)
     assert read_forecast(forest.fit(X, y), X).scale.min() < 0.01
-    np.testing.assert_allclose(model.fit(X, y).predict([[0.0], [1.0]]), [0.0, 3.0], atol=0.3)
+    means = [y[X[:, 0] == x].mean() for x in (0, 1)]
+    np.testing.assert_allclose(model.fit(X, y).predict([[0.0], [1.0]]), means, atol=0.3)
 
 
 @pytest.mark.parametrize(

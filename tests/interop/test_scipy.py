@@ -41,8 +41,9 @@ def test_it_answers_as_the_forecast_does(base, form):
     for name in ("mean", "median", "var", "std"):
         same(getattr(frozen, name)(), getattr(F, name)())
     same(frozen.ppf(LEVELS[:, None]), F.ppf(LEVELS).T)
-    for ours, theirs in zip(F.interval(0.8), frozen.interval(0.8), strict=True):
-        same(theirs, ours)
+    # scipy's intervals are central, also where the forecast's own are the shortest.
+    tail = 0.5 * (1.0 - 0.8)
+    same(np.array(frozen.interval(0.8)), F.ppf([tail, 1.0 - tail]).T)
     for moment, name in zip(frozen.stats(), ("mean", "var"), strict=True):
         same(moment, getattr(F, name)())
     same(frozen.stats("v"), F.var())

@@ -92,7 +92,10 @@ class ScipyDistribution:
         return found[0] if len(found) == 1 else tuple(found)
 
     def interval(self, confidence: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Central interval with this probability: lower and upper ends."""
+        """Lower and upper ends of the central interval with this probability, as in scipy.
+
+        ``forecast.interval`` gives the shortest one where outcomes have atoms.
+        """
         tail = np.asarray(0.5 * (1.0 - as_float(confidence, "confidence")))
         return self.ppf(tail), self.ppf(1.0 - tail)
 
