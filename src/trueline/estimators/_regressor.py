@@ -403,8 +403,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         >>> model = model.set_output(transform="pandas").fit(X, y)
         >>> model.predict_quantiles(X[5:7], [0.1, 0.5, 0.9]).round()
             0.1    0.5    0.9
-        5  41.0  107.0  183.0
-        6   8.0   74.0  150.0
+        5  40.0  107.0  183.0
+        6   8.0   74.0  151.0
         """
         dist = self.predict_dist(X, groups)
         values = dist.ppf(levels)
