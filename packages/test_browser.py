@@ -133,7 +133,7 @@ def curve_text(case, j, names=("before", "after")):
     n = case.y.size
     curves = {name: tl.calibration_curve(case.y, case.forecasts[name]) for name in names}
     shares = [f"{name} {percent(c.observed[j], n)}" for name, c in curves.items()]
-    (c, *_) = curves.values()
+    *_, c = curves.values()  # the band of chance is that of the last
     limits = f"by chance {percent(c.lower[j], n)} to {percent(c.upper[j], n)}"
     return " · ".join([f"promised {10 * j}%", *shares, limits])
 

@@ -1,11 +1,14 @@
 """The calibration test: its exact law, and that it keeps its size."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.special
 import scipy.stats
 
 import trueline as tl
+from trueline.metrics._klotz import _gamma_cdf, _law, klotz_p_value
 from trueline.metrics._kolmogorov import two_sample_p_value
 
 REPEATS = 2000
@@ -166,10 +169,31 @@ def test_the_statistic_is_that_of_the_ranks():
     found = tl.calibration_test(y, R.transform(tl.Normal(np.zeros(70), 2.0)))
     expected = scipy.stats.ks_2samp(past, y, method="exact")
     np.testing.assert_allclose(found.statistic, expected.statistic, rtol=1e-12)
-    np.testing.assert_allclose(found.p_value, expected.pvalue, rtol=1e-8)
-    assert (found.n_fit, found.method) == (33, "two-sample Kolmogorov-Smirnov")
+    widths = klotz_p_value(lambda levels: np.mean(y[:, None] <= np.sort(past), axis=0), 70, 33)
+    np.testing.assert_allclose(found.p_value, 2 * min(expected.pvalue, widths), rtol=1e-8)
+    assert (found.n_fit, found.method) == (33, "two-sample Kolmogorov-Smirnov and Klotz")
+
+
+def test_the_law_of_klotz_has_the_moments_of_all_orders_of_the_rows():
+    scores, mean, deviation, skewness = _law(9, 5)
+    sums = [scores[list(ranks)].sum() for ranks in itertools.combinations(range(14), 5)]
+    found = np.mean(sums), np.std(sums), scipy.stats.skew(sums)
+    np.testing.assert_allclose((mean, deviation, skewness), found, rtol=1e-9)
+    z = np.linspace(-3.0, 3.0, 7)
+    for skew in (skewness, -skewness, 1e-4):
+        expected = scipy.stats.pearson3.cdf(z, skew)
+        np.testing.assert_allclose([_gamma_cdf(v, skew) for v in z], expected, atol=1e-4)
+
+
+def test_a_map_of_few_rows_that_is_too_narrow_is_rejected():
+    """The Kolmogorov-Smirnov test alone rejects one in seven."""
+    rng, F, rejected = np.random.default_rng(0), tl.Normal(np.zeros(1000), 1.0), 0
+    for _ in range(20):
+        G = tl.Isotonic().fit(rng.normal(size=100), F[:100]).transform(F)
+        rejected += tl.calibration_test(1.25 * rng.normal(size=1000), G).p_value < 0.05
+    assert rejected > 10
 
 
 def test_rows_of_the_fit_can_be_given():
-    y, F = np.random.default_rng(0).normal(size=200), tl.Normal(np.zeros(200), 0.9)
+    y, F = np.random.default_rng(0).normal(size=200), tl.Normal(np.full(200, 0.2), 1.0)
     assert tl.calibration_test(y, F, n_fit=50).p_value > tl.calibration_test(y, F).p_value

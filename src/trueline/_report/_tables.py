@@ -26,7 +26,7 @@ _MEASURES = [
     (
         "p_value",
         "p-value",
-        "Kolmogorov-Smirnov test, with the rows of a fit. Tiny is bad, unless rows are many.",
+        "Test of calibration, with the rows of a fit. Tiny is bad, unless rows are many.",
     ),
     ("ence", "ENCE", "Mismatch of predicted spread and size of errors. Low is good."),
     ("sharpness", "sharpness", "Mean predicted variance. Low is good if the intervals hold."),

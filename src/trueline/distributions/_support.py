@@ -27,7 +27,7 @@ _TIMES_ORDINARY = 5.0
 _COMMON = 10
 # More values than this are hardly different from a continuum.
 _MOST_LISTED = 1000
-# Values that may occur beyond those seen, in units of the range seen.
+# Values that may occur beyond those seen, in units of the range seen; at least one range is needed.
 _BEYOND = 3.0
 _ROUNDING = 1e-9
 # Significant digits of a step that is written with few digits, such as 0.1, and by how many of the
@@ -42,8 +42,8 @@ class Support:
     """The values that outcomes can take, for the parameter ``support`` of recalibrators.
 
     Forecasts then have atoms there, quantiles are values that can occur, and nothing lies outside
-    the range. Lattices of more than 1,000 values in the range of the outcomes are treated as
-    continuous between their ends.
+    the range. A lattice is listed in the range of the outcomes and beyond. If that takes more than
+    1,000 values, such as for counts above 500, outcomes are treated as continuous between the ends.
 
     Parameters
     ----------
@@ -159,10 +159,13 @@ class Support:
             return _lattice(np.asarray(self.values))
         if self.step is not None:
             first, last = ((end - self._origin) / self.step for end in (y.min(), y.max()))
-            reach = np.ceil(max(_BEYOND * (last - first), 10.0))
-            low = first - reach if self.low is None else (self.low - self._origin) / self.step
-            high = last + reach if self.high is None else (self.high - self._origin) / self.step
-            if high - low < _MOST_LISTED:
+            low = first if self.low is None else (self.low - self._origin) / self.step
+            high = last if self.high is None else (self.high - self._origin) / self.step
+            open_low, open_high = self.low is None, self.high is None
+            room = np.floor((_MOST_LISTED - 1 - (high - low)) / max(open_low + open_high, 1))
+            if room >= (last - first if open_low or open_high else 0.0):
+                reach = min(np.ceil(max(_BEYOND * (last - first), 10.0)), room)
+                low, high = low - reach * open_low, high + reach * open_high
                 places = np.arange(np.ceil(low - _ROUNDING), np.floor(high + _ROUNDING) + 1.0)
                 multiples = self._origin + self.step * places
                 largest = np.maximum(np.abs(multiples), self.step)

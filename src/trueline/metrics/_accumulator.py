@@ -265,10 +265,10 @@ class EvaluationAccumulator:
         means = average(self._sums, whole)
         means["variance"], means["squared_error"] = self._spread.means()
         observed = np.cumsum(self._counts)[:-1] / whole
-        distance, ence = self._pit.distance(n_fit), self._spread.ence()
         n_effective = whole**2 / squares
+        test, ence = self._pit.test(n_effective, n_fit), self._spread.ence()
         atoms = self._atoms.finish(whole, n_effective, n_fit)
-        return conclude(self.n, n_effective, means, observed, distance, ence, atoms, context)
+        return conclude(self.n, n_effective, means, observed, test, ence, atoms, context)
 
     def to_state(self, most_rows: int) -> dict[str, Any]:
         """Return numbers and arrays that `from_state` reads; above `most_rows` rows, in cells."""
@@ -417,10 +417,10 @@ class PitHistogram:
         """Return the histogram of both; neither changes."""
         return PitHistogram(self.weight + other.weight)
 
-    def distance(self, n_fit: float | None = None) -> float:
-        """Statistic of `Ecdf.distance`, with each value at the upper end of its bin."""
+    def test(self, n_effective: float, n_fit: float | None = None) -> tuple[float, float]:
+        """Return the results of `Ecdf.test`, with each value at the upper end of its bin."""
         filled, weight = self.to_state()
-        return Ecdf((filled + 1.0) / _BINS, weight).distance(n_fit)
+        return Ecdf((filled + 1.0) / _BINS, weight).test(n_effective, n_fit)
 
     def to_state(self) -> tuple[FloatArray, FloatArray]:
         """Return the positions of the bins that are not empty, and their weights."""

@@ -15,7 +15,6 @@ from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
 from trueline.metrics._atoms import Atom, AtomSums
 from trueline.metrics._calibration import check_levels, error_of, floor_of
-from trueline.metrics._kolmogorov import p_value
 from trueline.metrics._pit import Ecdf, above_zero, randomised
 from trueline.metrics._rows import (
     add,
@@ -141,13 +140,15 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a table, then the verdict, then the shares of atoms."""
-        fit = "" if self.n_fit is None else f" with the {self.n_fit:,.0f} rows of the fit"
+        test = "Kolmogorov-Smirnov test"
+        if self.n_fit is not None:
+            test = f"Kolmogorov-Smirnov and Klotz, with the {self.n_fit:,.0f} rows of the fit"
         goal = f"target {self.coverage_target:.4g}"
         if f"{self.coverage_expected:.4g}" != f"{self.coverage_target:.4g}":
             goal += f", expected {self.coverage_expected:.4g}"
         lines = [
             ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
-            ("p-value", self.p_value, f"Kolmogorov-Smirnov test{fit}"),
+            ("p-value", self.p_value, test),
             ("coverage", self.coverage, goal),
             ("interval width", self.interval_width, ""),
             ("interval score", self.interval_score, ""),
@@ -309,10 +310,10 @@ def judge(
     means["variance"], means["squared_error"] = mean(rows.variance, w), mean(rows.squared_error, w)
     ence = binned_error(rows.variance, rows.squared_error, N_BINS, w)
     curve = Ecdf(rows.pit, w)
-    observed, distance = curve.at(context.levels), curve.distance(context.n_fit)
     n_effective = effective_size(w, n)
+    observed, test = curve.at(context.levels), curve.test(n_effective, context.n_fit)
     found = atoms.finish(whole, n_effective, context.n_fit)
-    return conclude(n, n_effective, means, observed, distance, ence, found, context)
+    return conclude(n, n_effective, means, observed, test, ence, found, context)
 
 
 def average(sums: Sums, whole: float) -> dict[str, float]:
@@ -325,13 +326,14 @@ def conclude(
     n_effective: float,
     means: dict[str, float],
     observed: FloatArray,
-    distance: float,
+    test: tuple[float, float],
     ence: float,
     atoms: tuple[Atom, ...],
     context: Context,
 ) -> Evaluation:
     """Return the evaluation from means, the curve at the levels, and what needed sorting."""
     p, coverage, n_fit, draws = context
+    distance, p_value = test
     expected = means["expected"]
     if abs(expected - coverage) < _ROUNDING:
         expected = coverage
@@ -340,7 +342,7 @@ def conclude(
         n=n,
         calibration_error=error_of(p, observed, ones),
         calibration_floor=floor_of(p, ones, n_effective, n_fit),
-        p_value=p_value(distance, n_effective, n_fit),
+        p_value=p_value,
         coverage=means["inside"],
         coverage_target=coverage,
         coverage_expected=expected,

@@ -9,8 +9,8 @@ A deviation counts if it is both significant and relevant:
   few draws can hold less than their target, and then need not hold more than they can; outcomes
   with atoms force intervals to hold more, and then they may hold as much as the atoms force.
 - Calibration. Chance explains an error of up to twice its floor, and any error if the p-value of
-  the Kolmogorov-Smirnov test is 0.01 or more: a perfect forecast exceeds twice its floor about
-  once in eight times. With a map the test is that of two samples, the rows of the fit among them.
+  `calibration_test` is 0.01 or more: a perfect forecast exceeds twice its floor about once in eight
+  times. With a map the test compares two samples, the rows of the fit and the rows judged.
 - A gap that chance does not explain is too small to matter if the coverage is within 1 point and
   within a tenth of the misses of its target, or if the calibration curve is within 1 point of the
   diagonal (root mean square).
