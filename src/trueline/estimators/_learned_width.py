@@ -68,9 +68,16 @@ class _Forest:
 
     rng: np.random.Generator
 
-    def fit(self, X: FloatArray, y: FloatArray, sample_weight: FloatArray | None = None) -> Self:
+    def fit(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        sample_weight: FloatArray | None = None,
+        *,
+        out_of_bag: bool = False,
+    ) -> Self:
         trees = BaggedTrees(_TREES, _LEAF, _SHARE, self.rng)
-        self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=False)
+        self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=out_of_bag)
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
@@ -104,7 +111,8 @@ def learn_width(
         Forecasts by models that were not trained on these rows.
     learning : LearningSplits
         The width of a test row is learned from the errors of the training rows of its split. No
-        row is in two test sets; a row in none gets the usual width.
+        row is in two test sets; a row in none gets the usual width. The forest of "auto" leaves
+        independent rows out one by one instead.
     atoms : Atoms, optional
         The atoms of the outcomes, if they have some: then the width is that of the forecast
         before it is cut there.
@@ -149,7 +157,9 @@ def learn_width(
     candidates = {"constant": (constant, constant.apply(X, dist))}
     if dist._has_spread:
         candidates["own"] = unchanged, dist
-    candidates["learned"] = _by_regression(_Forest(generator(random_state)), errors)
+    forest = _Forest(generator(random_state))
+    by = _by_out_of_bag if learning.independent else _by_regression
+    candidates["learned"] = by(forest, errors)
     return _simplest(candidates, y, errors, independent=learning.independent)
 
 
@@ -188,6 +198,19 @@ class _Errors(NamedTuple):
     def weights(self, rows: Rows) -> FloatArray | None:
         """Return the weights of these rows, if there are weights."""
         return None if self.weight is None else self.weight[rows]
+
+
+def _by_out_of_bag(forest: _Forest, errors: _Errors) -> tuple[LearnedWidth, Distribution]:
+    """Learn the width by a forest; return also its out-of-bag predictions.
+
+    If rows are independent, these are valid. They are of trees that saw as many rows as those
+    which predict new rows, while fewer rows of a fold can make errors look harder to foresee.
+    """
+    reads_x, features = _read(errors.X, errors.dist)
+    forest.fit(features, errors.error, errors.weight, out_of_bag=True)
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, forest, reads_x)
+    held_out = forest.trees.predict_out_of_bag(tree_features(features), errors.usual)
+    return width, rescaled(errors.dist, width._positive(held_out))
 
 
 def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distribution]:

@@ -121,6 +121,20 @@ class BaggedTrees:
             total += tree.tree_.predict(X).ravel()
         return total / self.n_used
 
+    def predict_out_of_bag(self, X: Features, otherwise: float) -> FloatArray:
+        """Return the mean over the trees that did not see each row of the fit, (n,).
+
+        The few rows that every tree saw get the value `otherwise`.
+        """
+        total = np.zeros(self._n)
+        unseen = np.zeros(self._n, dtype=np.intp)
+        for t, tree in enumerate(self.trees):
+            at = np.flatnonzero(~self.saw(t))
+            if len(at):
+                total[at] += tree.tree_.predict(X[at]).ravel()
+                unseen[at] += 1
+        return np.where(unseen > 0, total / np.maximum(unseen, 1), otherwise)
+
 
 @dataclass(eq=False, repr=False)
 class QuantileForest:
