@@ -152,7 +152,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     >>> model = tl.CalibratedRegressor(LinearRegression(), random_state=0).fit(X, y)
     >>> lower, upper = model.predict_interval(X_new, 0.9)
     >>> print(((lower <= y_new) & (y_new <= upper)).mean().round(2))
-    0.9
+    0.89
     """
 
     def __init__(
