@@ -188,6 +188,7 @@ LEARNED = {
         {"low": 0.0, "high": 10.0, "step": 1.0},
     ),
     "counts far from 0": (lambda r: r.poisson(20.0, N), {"low": 0.0, "step": 1.0}),
+    "many counts": (lambda r: r.poisson(200.0, N), {"low": 0.0, "step": 1.0}),
     "counts with a long tail": (lambda r: r.geometric(0.3, N) - 1, {"low": 0.0, "step": 1.0}),
     "a coin": (lambda r: r.integers(0, 2, N), {"low": 0.0, "high": 1.0, "step": 1.0}),
     "ratings": (lambda r: r.integers(1, 6, N), {"low": 1.0, "high": 5.0, "step": 1.0}),

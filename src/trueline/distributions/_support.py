@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from trueline._validation import FloatArray
 from trueline.distributions._atoms import Atoms, Ends, Lattice
 
-# Outcomes with at most this many values, each of them taken by several rows, have no others.
+# Outcomes with at most this many values, each of them taken by several rows, have no others; the
+# second number is for whole numbers.
 _MOST_VALUES = 50
+_MOST_WHOLE = 200
 _ROWS_PER_VALUE = 5
 _FEWEST_ROWS = 30
 # Rows that one end of the range must hold to be an atom: a number, a share, and a multiple of the
@@ -27,8 +29,10 @@ _TIMES_ORDINARY = 5.0
 _COMMON = 10
 # More values than this are hardly different from a continuum.
 _MOST_LISTED = 1000
-# Values that may occur beyond those seen, in units of the range seen; at least one range is needed.
+# Values that may occur beyond those seen, in units of the range seen. One range on either side is
+# needed, so that the range of a lattice that is listed is below the second number.
 _BEYOND = 3.0
+_MOST_RANGE = _MOST_LISTED / 3.0
 _ROUNDING = 1e-9
 # Significant digits of a step that is written with few digits, such as 0.1, and by how many of the
 # last digits of float64 its multiples may be off. A power of ten beyond the third number overflows.
@@ -203,9 +207,9 @@ def _number(value: Any, name: str) -> float:
 def learn_support(y: FloatArray) -> Support | None:
     """Return the support of outcomes that have atoms; None if they have none.
 
-    At least 30 outcomes are needed. They have atoms if they take at most 50 values, with five rows
-    or more for each on average (counts and ratings), or if one end of their range holds at least
-    1% of the rows, and far more than other values do.
+    At least 30 outcomes are needed. They have atoms if they take at most 50 values, or 200 whole
+    numbers, with five rows or more for each on average (counts and ratings), or if one end of their
+    range holds at least 1% of the rows, and far more than other values do.
 
     Values between and beyond those seen are possible if the values are evenly spaced, as counts
     are. They are not if so many rows are beside them that some would have been there.
@@ -233,7 +237,9 @@ def learn_support(y: FloatArray) -> Support | None:
     values, counts = np.unique(y, return_counts=True)
     if len(values) < 2:
         return None
-    if len(values) <= _MOST_VALUES and n >= _ROWS_PER_VALUE * len(values):
+    whole = values[-1] - values[0] < _MOST_RANGE and (values == np.floor(values)).all()
+    most = _MOST_WHOLE if whole else _MOST_VALUES
+    if len(values) <= most and n >= _ROWS_PER_VALUE * len(values):
         return _discrete(values, counts)
     least = max(least, _TIMES_ORDINARY * float(np.median(counts)))
     low = float(values[0]) if counts[0] >= least else None
@@ -251,7 +257,7 @@ def _discrete(values: FloatArray, counts: Any) -> Support:
     # No row takes a value between two that many rows take, so such values are impossible.
     common = counts >= _COMMON
     regular &= not ((np.diff(places) > 1.5) & common[1:] & common[:-1]).any()
-    if not regular or places[-1] > _MOST_LISTED / (2.0 * _BEYOND):
+    if not regular or places[-1] >= _MOST_RANGE:
         return Support(values=values.tolist())
     low = float(values[0]) if _is_bound(int(counts[0]), int(counts[1]), float(places[1])) else None
     last = int(counts[-1]), int(counts[-2]), float(places[-1] - places[-2])
