@@ -386,4 +386,7 @@ def test_the_support_of_outcomes(trueline, tmp_path):
     assert "which Support(high=2.0) excludes" in run.err
     run = trueline("fit", "counts.csv", "-o", "odd.json", "--support", "2")
     assert run.code != 0
-    assert "--support is '2'; expected auto, none, counts, or the ends of the range" in run.err
+    assert "--support is '2'; expected auto, none, counts, two or more values" in run.err
+    values = ",".join(str(value) for value in range(12))
+    run = trueline("fit", "counts.csv", "-o", "list.json", "--support", values, "--json")
+    assert json.loads(run.out)["method"].startswith("Isotonic(support=Support(values=(0.0, 1.0, ")

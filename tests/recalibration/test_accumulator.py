@@ -178,3 +178,13 @@ def test_outcomes_that_the_preparation_excludes_are_counted():
     assert merged.excluded == 2
     with pytest.warns(tl.CalibrationWarning, match="2 of 404 outcomes are not among the values"):
         merged.finish(tl.Grouped(), warn=True)
+
+
+def test_later_parts_that_the_first_excludes_are_warned_of():
+    y = np.random.default_rng(0).poisson(1.2, size=200).astype(float)
+    F = tl.Normal(np.full(200, 1.2), 1.1)
+    R = tl.Isotonic().partial_fit(y, F)
+    with pytest.warns(tl.CalibrationWarning, match="1 of 203 outcomes are not among") as found:
+        R.partial_fit([0.0, 1.5, 2.0], F[:3])
+    assert found[0].filename == __file__
+    R.partial_fit([0.0, 1.0, 2.0], F[:3])  # said once

@@ -179,7 +179,8 @@ def fit(
         typer.Option(
             metavar="VALUES",
             help="Values that outcomes can take: auto (learned from the first rows), none (every "
-            "number), counts, or a range whose ends they reach, such as 0: or 0:100.",
+            "number), counts, a list such as 1,2,3, or a range whose ends they reach, such as 0: "
+            "or 0:100.",
         ),
     ] = "auto",
     *,
@@ -220,7 +221,7 @@ def apply(
         list[float] | None,
         typer.Option(
             metavar="SHARE",
-            help="Write lower_ and upper_ ends of this central interval. May be repeated; default "
+            help="Write lower_ and upper_ ends of this interval. May be repeated; default "
             "0.9, unless there are quantiles or moments.",
         ),
     ] = None,

@@ -377,18 +377,19 @@ def _recalibrator(method: str, group: str | None) -> Recalibrator:
 
 
 def _support(text: str) -> Support | str | None:
-    """Return the support that an option states: a word, or the ends of a range as LOW:HIGH."""
+    """Return the support that an option states: a word, a list, or a range as LOW:HIGH."""
     if text in ("auto", "counts", "none"):
         return None if text == "none" else text
     low, colon, high = text.partition(":")
     try:
         if not colon:
-            raise ValueError
+            return Support(values=[float(value) for value in text.split(",")])
         return Support(low=float(low) if low else None, high=float(high) if high else None)
     except ValueError:
         raise FileError(
-            f"--support is {text!r}; expected auto, none, counts, or the ends of the range of the "
-            f"outcomes, of which one may be left out: 0:, :100 or 0:100."
+            f"--support is {text!r}; expected auto, none, counts, two or more values, such as "
+            f"1,2,3, or the ends of the range of the outcomes, of which one may be left out: 0:, "
+            f":100 or 0:100."
         ) from None
 
 

@@ -22,8 +22,8 @@ class Samples(Distribution):
     (divided by k) and CRPS are those of the draws. A step function has no density and no
     useful score, so ``pdf``, ``logpdf`` and ``score`` are those of the continuous curve through
     the sorted draws at levels (i - 1/2) / k, whose normal score is linear between and outside
-    them. Recalibrated samples are continuous. A row whose draws are all equal has no width, and
-    its score is in billionths of the value: use `Point` for such forecasts.
+    them. Recalibrated samples are continuous, unless outcomes have atoms. A row whose draws are all
+    equal has no width, and its score is in billionths of the value: use `Point` for such forecasts.
 
     Parameters
     ----------

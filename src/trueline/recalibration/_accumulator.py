@@ -310,6 +310,17 @@ class ScoreAccumulator:
                 self._all = State(self.kind)
             self._all.add(rows)
 
+    def warn_if_excluded(self, known: int = 0, stacklevel: int = 3) -> None:
+        """Warn if more than `known` outcomes are impossible by what the first rows suggested."""
+        if self.excluded > known:
+            warnings.warn(
+                f"{self.excluded:,} of {self.n:,} outcomes are not among the values that the first "
+                f"rows suggest ({self.preparation}), and the forecasts exclude them. State the "
+                f"values that can occur with support, or allow every number with support=None.",
+                CalibrationWarning,
+                stacklevel=stacklevel,
+            )
+
     def merge(self, other: ScoreAccumulator) -> Self:
         """Return the scores of both; neither changes."""
         check_same_preparation(self.preparation, other.preparation)
@@ -370,14 +381,8 @@ class ScoreAccumulator:
             )
         if warn and not pooled.rounded:  # rounding ties scores that differ
             pooled.warn_if_weak(self.n)
-        if warn and self.excluded:
-            warnings.warn(
-                f"{self.excluded:,} of {self.n:,} outcomes are not among the values that the first "
-                f"rows suggest ({self.preparation}), and the forecasts exclude them. State the "
-                f"values that can occur with support=, or use support=None.",
-                CalibrationWarning,
-                stacklevel=3,
-            )
+        if warn:
+            self.warn_if_excluded(stacklevel=4)
         if max_knots is not None:
             pooled = pooled.compress(max_knots)
             if by_group:

@@ -150,7 +150,9 @@ class ScoreBased(Recalibrator):
         names, codes = self._codes(groups, len(rows))
         if accumulator is None:
             accumulator = ScoreAccumulator(rows.kind, preparation=preparation)
+        known = accumulator.excluded
         accumulator.add(rows, codes, names)
+        accumulator.warn_if_excluded(known)
         self._accumulator, self._scores = accumulator, None
         return self._prepared_by(preparation)
 
