@@ -101,8 +101,11 @@ def test_the_histogram_has_the_distance_of_the_values():
         histogram = PitHistogram()
         for rows in (slice(0, 7000), slice(7000, None)):
             histogram.add(u[rows], None if weight is None else weight[rows])
-        exact = _accumulator.Ecdf(u.copy(), weight).distance()
-        assert abs(histogram.distance() - exact) <= 1e-6
+        exact = _accumulator.Ecdf(u.copy(), weight)
+        statistic, p = histogram.test(u.size)
+        assert abs(statistic - exact.distance()) <= 1e-6
+        np.testing.assert_allclose(p, exact.test(u.size)[1], rtol=1e-3)
+        np.testing.assert_allclose(histogram.test(u.size, 500), exact.test(u.size, 500), rtol=1e-3)
 
 
 def cells_of(variance, squared_error, step):
