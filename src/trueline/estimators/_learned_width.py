@@ -17,10 +17,14 @@ from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_feat
 from trueline.recalibration._preparation import Preparation
 from trueline.scores import expected_distances
 
-# The forest. Without out-of-bag predictions it has a share exp(-1) of these trees, 111.
-_TREES = 300
+# The forest: number of trees for few and for many rows, the product of trees and rows in between,
+# rows of a leaf, share of the features, and rows drawn for a tree. Without out-of-bag predictions
+# it has a share exp(-1) of these trees.
+_TREES = (300, 100)
+_ROWS_AND_TREES = 100_000
 _LEAF = 5
 _SHARE = 1 / 3
+_MOST_DRAWN = 4000
 # Learned widths are kept above this share of the mean absolute error, so that scores stay small.
 _LEAST_SHARE = 0.1
 # With fewer rows the comparison is noise, and the forecast is not changed.
@@ -76,7 +80,9 @@ class _Forest:
         *,
         out_of_bag: bool = False,
     ) -> Self:
-        trees = BaggedTrees(_TREES, _LEAF, _SHARE, self.rng)
+        most, fewest = _TREES
+        number = min(max(_ROWS_AND_TREES // len(y), fewest), most)
+        trees = BaggedTrees(number, _LEAF, _SHARE, self.rng, _MOST_DRAWN)
         self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=out_of_bag)
         return self
 

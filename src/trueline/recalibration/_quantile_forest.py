@@ -30,7 +30,7 @@ Counts = NDArray[np.intp]
 # Numbers held at a time, which bounds the memory.
 _BLOCK = 1 << 20
 # Largest number of rows drawn for one tree; more would make trees deeper, not quantiles better.
-_MOST_DRAWN = 20_000
+MOST_DRAWN = 20_000
 _ALL = slice(None)
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -62,6 +62,7 @@ class BaggedTrees:
     min_samples_leaf: int
     max_features: float
     rng: np.random.Generator
+    most_drawn: int = MOST_DRAWN
     n_used: int = field(init=False, repr=False)
     trees: list[DecisionTreeRegressor] = field(default_factory=list, init=False, repr=False)
     # One bit per row and tree, because integers would dominate the memory of the forest.
@@ -86,7 +87,9 @@ class BaggedTrees:
         n = self._n = len(target)
         # With probabilities numpy draws other rows, even if all probabilities are equal.
         chance = None if w is None or (w == w[0]).all() else w / w.sum()
-        unseen, draws = 0.0, min(n, _MOST_DRAWN)
+        unseen, draws = 0.0, min(n, self.most_drawn)
+        # scikit-learn's checks take as long as a small tree; missing values need them.
+        missing = bool(np.isnan(X).any())
         # A row is out-of-bag as often as if each tree drew n rows and left out a share exp(-1).
         kept = math.exp((draws / n if out_of_bag else 0.0) - 1.0)
         for _ in range(math.ceil(self.n_estimators * kept)):
@@ -98,7 +101,12 @@ class BaggedTrees:
                 random_state=int(self.rng.integers(2**31)),
             )
             rows = np.flatnonzero(counts)
-            tree.fit(X[rows], target[rows], sample_weight=counts[rows].astype(np.float64))
+            tree.fit(
+                X[rows],
+                target[rows],
+                sample_weight=counts[rows].astype(np.float64),
+                check_input=missing,
+            )
             self.trees.append(tree)
             self._drawn.append(np.packbits(counts > 0))
             unseen += float(np.average(counts == 0, weights=w))
