@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
@@ -252,3 +253,34 @@ def test_intervals_hold_if_rows_are_copied():
         model = CalibratedRegressor(Ridge(), random_state=seed).fit(X[old], y[old])
         covered.append(tl.coverage(y[100:], model.predict_dist(X[100:]), 0.9))
     assert np.mean(covered) == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_forest_is_fitted_once_unless_rows_belong_together(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    y = X[:, 0] + rng.normal(size=150)
+    fits = []
+    fit = RandomForestRegressor.fit
+
+    def counted(self, X, y, sample_weight=None):
+        fits.append(len(y))
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(RandomForestRegressor, "fit", counted)
+    forest = RandomForestRegressor(60, random_state=0)
+    model = CalibratedRegressor(forest, random_state=0).fit(X, y)
+    assert fits == [150]
+    assert 0.9 < model.shrinkage_ < 1.0  # all trees together are better than a third of them
+    for options, groups in (
+        ({"cv": GroupKFold(3)}, np.arange(150) // 5),
+        ({"cv": KFold(3)}, None),
+        ({"ensemble": True, "cv": 3}, None),
+        ({"dist": lambda model, X: tl.Point(model.predict(X)), "cv": 3}, None),
+    ):
+        fits.clear()
+        CalibratedRegressor(forest, random_state=0, **options).fit(X, y, groups=groups)
+        assert len(fits) >= 3
+    fits.clear()
+    with pytest.warns(tl.CalibrationWarning, match="repeat the features"):
+        CalibratedRegressor(forest, random_state=0).fit(np.tile(X, (2, 1)), np.tile(y, 2))
+    assert len(fits) > 5

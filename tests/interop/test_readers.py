@@ -23,6 +23,7 @@ import trueline as tl
 from trueline.distributions import stack
 from trueline.estimators import CalibratedRegressor
 from trueline.interop import ForecastReader, read_forecast, register_reader, unregister_reader
+from trueline.interop._sklearn import read_out_of_bag
 
 
 @pytest.mark.parametrize(
@@ -265,3 +266,20 @@ def test_a_registered_reader_need_not_be_picklable(rows):
         np.testing.assert_array_equal(copy.predict(X), model.predict(X))
     finally:
         unregister_reader(reader)
+
+
+def test_out_of_bag_forecasts_are_those_of_the_trees_that_did_not_see_a_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + rng.normal(size=200)
+    forest = RandomForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
+    found = read_out_of_bag(forest, X)
+    np.testing.assert_allclose(found.forecast.mean(), forest.oob_prediction_, rtol=1e-12)
+    row = 17
+    unseen = [row not in seen for seen in forest.estimators_samples_]
+    trees = [forest.estimators_[t].predict(X[[row]])[0] for t in np.flatnonzero(unseen)]
+    np.testing.assert_allclose(found.forecast.var()[row], np.var(trees, ddof=1) * 59 / 60)
+    noise = np.var(trees, ddof=1) * (1 / len(trees) - 1 / 60)
+    np.testing.assert_allclose(found.more_noise[row], noise)
+    # Some rows are in the sample of nearly every one of few trees.
+    assert read_out_of_bag(RandomForestRegressor(8, random_state=0).fit(X, y), X) is None

@@ -20,8 +20,13 @@ from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
+from trueline.estimators._shrinkage import more_trees_factor
 from trueline.estimators._splits import LearningSplits, Split, learning_splits
-from trueline.interop._sklearn import spread_excludes_noise, varies_between_fits
+from trueline.interop._sklearn import (
+    read_out_of_bag,
+    spread_excludes_noise,
+    varies_between_fits,
+)
 from trueline.recalibration import BY_NAME, Recalibrator
 from trueline.recalibration._least_width import choose_width
 from trueline.recalibration._preparation import Preparation, find_support
@@ -160,19 +165,39 @@ def averages_folds(
     return bool(trained) and 2 * min(trained) >= n and varies_between_fits(estimator)
 
 
+class Fitted(NamedTuple):
+    """Forecasts to calibrate on, models to predict with, and the ratio of their errors if known."""
+
+    folds: list[Fold]
+    models: list[Any]
+    shrinkage: float | None = None
+
+
 def fit_models(
-    fitter: CrossFitter, splits: Sequence[Split] | None, *, ensemble: bool
-) -> tuple[list[Fold], list[Any]]:
-    """Return the forecasts to calibrate on, and the models to predict with."""
+    fitter: CrossFitter,
+    splits: Sequence[Split] | None,
+    sample_weight: FloatArray | None,
+    *,
+    ensemble: bool,
+    out_of_bag: bool,
+) -> Fitted:
+    """Fit models on folds and on all rows, or one forest, whose trees leave rows out."""
+    rows = np.arange(len(fitter.y))
     if splits is not None and ensemble:
         folds = fitter.fit_folds(splits, keep=True)
-        return folds, [fold.model for fold in folds]
-    if splits is not None:
+        return Fitted(folds, [fold.model for fold in folds])
+    if splits is not None and not out_of_bag:
         model, folds = fitter.fit_all_and_folds(splits)
-        return folds, [model]
+        return Fitted(folds, [model])
     model = fitter.fit_all()
-    rows = np.arange(len(fitter.y))
-    return [Fold(rows, fitter.forecast(model, fitter.X), model)], [model]
+    if splits is None:
+        return Fitted([Fold(rows, fitter.forecast(model, fitter.X), model)], [model])
+    found = read_out_of_bag(model, fitter.X)
+    if found is None:
+        return Fitted(fitter.fit_folds(splits), [model])
+    error = fitter.y - found.forecast._centre()
+    factor = more_trees_factor(error, found.more_noise, sample_weight)
+    return Fitted([Fold(rows, found.forecast, model)], [model], factor)
 
 
 def splits_to_learn(

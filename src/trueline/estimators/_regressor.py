@@ -42,9 +42,10 @@ from trueline.estimators._frames import (
     take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage
-from trueline.estimators._splits import LearningSplits, Split, make_splits
+from trueline.estimators._splits import LearningSplits, Split, find_copies, make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
+from trueline.interop._sklearn import leaves_rows_out
 from trueline.recalibration import Recalibrator
 
 
@@ -251,7 +252,15 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
         splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
         self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
-        folds, models = fit_models(fitter, splits, ensemble=self.ensemble_)
+        out_of_bag = (
+            isinstance(self.cv, int | np.integer)
+            and self.dist is None
+            and leaves_rows_out(fitter.estimator)
+            and find_copies(data.X, data.y) is None
+        )
+        folds, models, shrinkage = fit_models(
+            fitter, splits, data.sample_weight, ensemble=self.ensemble_, out_of_bag=out_of_bag
+        )
         forecasts = out_of_fold(folds)
         # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
@@ -264,8 +273,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             scale_estimator, data, forecasts, inner, read_model, seed, self.support_
         )
         self.scale_ = self._widths.learned
-        self.shrinkage_ = 1.0
-        if splits is not None:
+        self.shrinkage_ = 1.0 if shrinkage is None else shrinkage
+        if splits is not None and shrinkage is None:
             self.shrinkage_ = find_shrinkage(
                 fitter,
                 splits,

@@ -61,6 +61,28 @@ def find_shrinkage(
     return refit_factor(np.abs(fold_score), np.abs(score), sizes, fewer.positions, weight)
 
 
+def more_trees_factor(
+    error: FloatArray, noise: FloatArray, sample_weight: FloatArray | None = None
+) -> float:
+    """Return the share of an out-of-bag error that is left with all trees of a forest.
+
+    `noise` is the variance by which the means over the trees that did not see a row exceed those
+    over all trees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.estimators._shrinkage import more_trees_factor
+    >>> more_trees_factor(np.array([2.0, -2.0]), np.array([1.0, 0.44]))
+    0.9055385138137417
+    """
+    square = float(np.average(error**2, weights=sample_weight))
+    if not square > 0.0:
+        return 1.0
+    left = 1.0 - float(np.average(noise, weights=sample_weight)) / square
+    return float(np.sqrt(max(left, _LEAST_FACTOR**2)))
+
+
 def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
     """Return splits that train without the test rows of two neighbours, and test on both.
 

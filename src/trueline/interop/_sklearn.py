@@ -106,6 +106,59 @@ def varies_between_fits(model: Any) -> bool:
     return isinstance(model, MLPRegressor) or belongs_to(model, *_NETWORKS)
 
 
+# Trees from which nearly every row is left out by several of them, and this number.
+_ENOUGH_TREES = 50
+_FEWEST_UNSEEN = 5
+
+
+def leaves_rows_out(model: Any) -> bool:
+    """Whether each row is unseen by some trees of an unfitted forest, see `read_out_of_bag`.
+
+    >>> from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+    >>> from trueline.interop._sklearn import leaves_rows_out
+    >>> leaves_rows_out(RandomForestRegressor()), leaves_rows_out(ExtraTreesRegressor())
+    (True, False)
+    """
+    from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
+
+    # Subclasses, such as quantile forests, forecast in other ways.
+    if type(model) not in (ExtraTreesRegressor, RandomForestRegressor):
+        return False
+    return bool(model.bootstrap) and model.n_estimators >= _ENOUGH_TREES
+
+
+class OutOfBag(NamedTuple):
+    """Forecasts of the rows of a forest's fit by the trees that did not see them."""
+
+    forecast: Distribution
+    more_noise: FloatArray  # variance of these means less that of the means over all trees
+
+
+def read_out_of_bag(model: Any, X: Any) -> OutOfBag | None:
+    """Read the spread of those trees that did not see a row, for all rows of the fit.
+
+    The variances are those that all trees would have. The result is None if a row was seen by
+    nearly all trees.
+    """
+    from sklearn.utils.validation import _num_samples
+
+    n, trees = _num_samples(X), len(model.estimators_)
+    count, mean, square = (np.zeros(n) for _ in range(3))
+    for p, seen in zip(_member_predictions(model, X), model.estimators_samples_, strict=True):
+        unseen = np.ones(n, dtype=bool)
+        unseen[seen] = False
+        at = np.flatnonzero(unseen)
+        count[at] += 1.0
+        step = p[at] - mean[at]
+        mean[at] += step / count[at]
+        square[at] += step * (p[at] - mean[at])
+    if count.min() < _FEWEST_UNSEEN:
+        return None
+    var = square / (count - 1.0)
+    noise = var * (1.0 / count - 1.0 / trees)
+    return OutOfBag(normal(mean, np.sqrt(var * (1.0 - 1.0 / trees))), noise)
+
+
 def _is_ensemble(model: Any) -> bool:
     from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
 
