@@ -298,10 +298,9 @@ def mean_coverage(results: Sequence[Result]) -> np.ndarray:
 def averages(results: Sequence[Result]) -> tuple[np.ndarray, np.ndarray]:
     """Return coverage minus nominal in points, a mean over data sets, and its standard error.
 
-    Sets of counts and ratings are left out, unless there are no others.
-    The error comes from the variation between data sets, which may be small by chance, and is at
-    least that of independent splits. Splits of one data set share rows, so that this errs on the
-    wide side.
+    Sets of counts and ratings are left out, unless there are no others. The error comes from the
+    variation between data sets, which may be small by chance, and is at least that of independent
+    splits. Splits of one data set share rows, so that this errs on the wide side.
     """
     asked = np.array(COVERAGES)
     found = by(results, "data")
@@ -381,10 +380,10 @@ def report(results: Sequence[Result], made: str, left_out: Sequence[str] = ()) -
         "0 and up; `seeds` is the number of splits, `rows` the number of rows passed to `fit`.",
         "Means over data sets are points above the nominal coverage, with their standard error",
         "from the variation between data sets, without counts and wine: intervals of whole counts",
-        "and ratings hold more, because any smaller one holds too little. The brackets show the range of a single split by",
-        "the exact law. Tied outcomes have the score of a calibration row. At the end of an",
-        "interval they count as inside, so that coverage may be above the brackets; the",
-        "comparison with the upper end of the law leaves them out.",
+        "and ratings hold more, because any smaller one holds too little. The brackets show the",
+        "range of a single split by the exact law. Tied outcomes have the score of a calibration",
+        "row. At the end of an interval they count as inside, so that coverage may be above the",
+        "brackets; the comparison with the upper end of the law leaves them out.",
     ]
     for way, mine in by(results, "way").items():
         lines += ["", f"## {way}", "", *table(mine), "", verdict(mine)]
