@@ -60,6 +60,7 @@ demo: $(VENV)/.core ## recalibrate an over-confident model, write report.html
 
 bench: $(VENV)/.dev ## measure speed and memory
 	$(BIN)/python benchmarks/core.py $(ARGS)
+	$(BIN)/python benchmarks/estimator.py $(ARGS)
 	$(BIN)/python benchmarks/memory.py $(ARGS)
 	$(BIN)/python benchmarks/files.py $(ARGS)
 	$(BIN)/python benchmarks/models.py $(ARGS)

@@ -75,10 +75,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         that is learned, a learned scale and `Conditional` too, respects the folds of a splitter:
         for the test rows of a split it is learned from rows that the split trains on. Rows in no
         test set do not calibrate. A row in k test sets counts as one row, and a learned scale and
-        `Conditional` learn from its first forecast only. "train" calibrates on the training rows,
-        as in the experiments of the paper, which is valid only for models that do not overfit.
-        With a `FrozenEstimator` all rows calibrate, and the folds are those of a learned scale
-        and of `Conditional`.
+        `Conditional` learn from its first forecast only. If cv is an integer and no rows are
+        copies, a random forest of 50 trees or more is fitted once, and its trees forecast the rows
+        that they did not draw. "train" calibrates on the training rows, as in the experiments of
+        the paper, which is valid only for models that do not overfit. With a `FrozenEstimator` all
+        rows calibrate, and the folds are those of a learned scale and of `Conditional`.
     ensemble : "auto" or bool, default "auto"
         What predicts. False refits the estimator on all rows; its map is fitted on the
         out-of-fold forecasts of all folds. True is the paper's rule for K folds: K models, each
@@ -125,7 +126,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     shrinkage_ : float
         The factor of the out-of-fold scores, because those of a model that is refitted on all
         rows, or of an ensemble, are smaller. It is estimated by a few fits on still fewer rows,
-        and 1 if the folds do not allow that.
+        and 1 if the folds do not allow that, or from 50,000 rows on.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
     n_features_in_ : int
@@ -137,6 +138,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     -----
     Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, because a
     `Pipeline` outside has no ``predict_interval``.
+
+    With the defaults ``fit`` takes as long as 8 to 12 fits of the estimator: six for the folds and
+    the refit, two or more on fewer rows for ``shrinkage_``, and a forest for the scale, which takes
+    0.2 seconds for 1,000 rows and a second for 100,000. A random forest takes one to two fits.
 
     References
     ----------
