@@ -111,6 +111,10 @@ class Stacked(Distribution):
     def _uncut(self) -> Distribution:
         return Stacked([part._uncut() for part in self.parts], self.rows)
 
+    @property
+    def _may_have_atoms(self) -> bool:
+        return any(part._may_have_atoms for part in self.parts)
+
     def _has_atoms(self) -> bool:
         return any(part._has_atoms() for part in self.parts)
 
