@@ -15,10 +15,8 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
 from trueline.laws._elementary import LOG_SQRT_2PI, NormalLaw
-from trueline.laws._search import in_blocks, locate
+from trueline.laws._search import in_blocks, locate, remembered
 
-# Largest number of levels in a call, and of calls, whose quantiles are cached.
-_REMEMBERED = 64
 # Number of segments in a block of a sum.
 _BLOCK = 1 << 16
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -151,7 +149,6 @@ class PiecewiseLaw(ScoreLaw):
         self.tails = tails
         self.pins = dict(pins or {})
         self.supported = (float(left[0]), float(right[-1]))
-        self._quantiles: dict[tuple[tuple[int, ...], bytes], FloatArray] = {}
 
     @property
     def _masses(self) -> tuple[float, float]:
@@ -250,18 +247,8 @@ class PiecewiseLaw(ScoreLaw):
             log_density[above] = np.log(high) + upper.logpdf(excess)
         return log_density
 
+    @remembered
     def ppf(self, q: FloatArray) -> FloatArray:
-        # Callers ask for the same few levels again and again.
-        if q.size > _REMEMBERED:
-            return self._ppf(q)
-        key = (q.shape, q.tobytes())
-        if key not in self._quantiles:
-            if len(self._quantiles) >= _REMEMBERED:
-                self._quantiles.clear()
-            self._quantiles[key] = self._ppf(q)
-        return self._quantiles[key]
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
         last = self.knots.size - 1
         j = np.minimum(np.searchsorted(self.right, q, side="left"), last)
         # The quantile lies in segment (j - 1, j), unless q falls in the jump at knot j.

@@ -16,6 +16,8 @@ from trueline._validation import FloatArray
 _BLOCK = 1 << 14
 # From this number of values on `locate` is faster than `searchsorted`.
 _TOGETHER = 2048
+# Largest number of levels in a call, and of calls, whose quantiles are cached.
+_REMEMBERED = 64
 
 # Neighbouring floats are 1.1e-16 to 2.2e-16 apart, so a smaller tolerance is never met. A normal
 # score below fatol is 0, because a probability near 1/2 has no more digits.
@@ -49,6 +51,25 @@ def in_blocks(method: Method) -> Method:
                 out[start : start + _BLOCK] = result
         shaped = tuple(out.reshape(z.shape) for out in outs)
         return shaped if several else shaped[0]
+
+    return cast(Method, run)
+
+
+def remembered(ppf: Method) -> Method:
+    """Cache the quantiles of a few levels, because callers ask for the same ones repeatedly."""
+
+    @wraps(ppf)
+    def run(self: Any, q: FloatArray) -> FloatArray:
+        if q.size > _REMEMBERED:
+            return cast(FloatArray, ppf(self, q))
+        cache: dict[Any, FloatArray] = self.__dict__.setdefault("_quantiles", {})
+        key = (q.shape, q.tobytes())
+        found = cache.get(key)
+        if found is None:
+            if len(cache) >= _REMEMBERED:
+                cache.clear()
+            found = cache[key] = ppf(self, q)
+        return found.copy()
 
     return cast(Method, run)
 
