@@ -211,12 +211,12 @@ class BetaLaw(TabulatedLaw):
         log_phi = -0.5 * t * t - LOG_SQRT_2PI
         log_below, log_above = log_ndtr(t), log_ndtr(-t)
         logit = self.c + self.a * log_below - self.b * log_above
-        # d logit / dt = a phi / Phi(t) + b phi / Phi(-t)
-        log_rise = log_phi + np.logaddexp(
-            math.log(self.a) - log_below, math.log(self.b) - log_above
-        )
-        # R (1 - R) = exp(logit) / (1 + exp(logit))^2
-        return logit - 2.0 * np.logaddexp(0.0, logit) + log_rise - math.log(self.scale)
+        # d logit / dt = a phi / Phi(t) + b phi / Phi(-t), which is the larger term times 1 + ratio.
+        one, other = math.log(self.a) - log_below, math.log(self.b) - log_above
+        log_rise = log_phi + np.maximum(one, other) + np.log1p(np.exp(-np.abs(one - other)))
+        # R (1 - R) = exp(-|logit|) / (1 + exp(-|logit|))^2
+        size = np.abs(logit)
+        return log_rise - size - 2.0 * np.log1p(np.exp(-size)) - math.log(self.scale)
 
     @cached_property
     def _breaks(self) -> FloatArray:
