@@ -121,6 +121,21 @@ def at_size(n: int) -> list[Result]:
     return out
 
 
+def evaluation(n: int) -> list[Result]:
+    """`evaluate` after each pooled map and after `Grouped`, against that of a plain normal."""
+    y, loc, scale = forecasts(n)
+    groups = np.random.default_rng(1).integers(0, 5, size=n)
+    F = tl.Normal(loc, scale)
+    maps = (tl.Isotonic(), tl.Scaling(), tl.Smooth(), tl.BetaCalibration())
+    after = {type(R).__name__: R.fit(y, F).transform(F) for R in maps}
+    after["Grouped"] = tl.Grouped().fit(y, F, groups=groups).transform(F, groups=groups)
+    out = []
+    for name, G in after.items():
+        t = race(lambda G=G: tl.evaluate(y, G), lambda: tl.evaluate(y, F))
+        out.append(ratio_at_most(f"evaluate after {name}", n, t, "a plain normal", 2.5))
+    return out
+
+
 def against_uncertainty_toolbox(n: int = 100_000) -> list[Result]:
     """`evaluate` against the peer's metrics, without its adversarial part."""
     try:
@@ -213,6 +228,8 @@ def main() -> None:
     for n in (10_000, 100_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000):
         results += at_size(n)
         show(results[-6:])
+    for n in (100_000,) if quick else (100_000, 1_000_000):
+        show(evaluation(n))
     show(against_uncertainty_toolbox())
     show(memory(100_000 if quick else 1_000_000))
     print("growth of the cost a row:")

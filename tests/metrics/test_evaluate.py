@@ -1,6 +1,8 @@
 """All diagnostics at once are the single ones."""
 
 import dataclasses
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -224,3 +226,18 @@ def test_each_of_many_maps_is_asked_once_for_all_of_its_rows(monkeypatch):
     monkeypatch.setattr(kind, "_quantiles", lambda self, q: calls.append(q) or real(self, q))
     _evaluate.one_pass(y, G, None, 0.9, np.random.default_rng(0), AtomSums())
     assert len(calls) == 3 * len(G.parts)  # two ends and a median each
+
+
+@pytest.mark.parametrize("n", [100, 5000])
+def test_scipy_stats_is_not_imported(n):
+    # It takes longer to import than these rows take to evaluate.
+    code = f"""
+import sys, numpy as np, trueline as tl
+y = np.random.default_rng(0).normal(size={n})
+F = tl.Normal(np.zeros(y.size), 0.5)
+for R in (tl.Isotonic(), tl.Scaling(), tl.Smooth(), tl.BetaCalibration()):
+    repr(tl.evaluate(y, R.fit(y, F).transform(F)))
+repr(tl.evaluate(y, F))
+assert "scipy.stats" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

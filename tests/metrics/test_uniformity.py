@@ -9,7 +9,12 @@ import scipy.stats
 
 import trueline as tl
 from trueline.metrics._klotz import _gamma_cdf, _law, klotz_p_value
-from trueline.metrics._kolmogorov import two_sample_p_value
+from trueline.metrics._kolmogorov import (
+    _probability_below,
+    _series,
+    one_sample_p_value,
+    two_sample_p_value,
+)
 
 REPEATS = 2000
 
@@ -75,6 +80,38 @@ def test_it_is_that_of_scipy():
     np.testing.assert_allclose(ours.p_value, theirs.pvalue, rtol=1e-10)
     assert ours.n_effective == 123.0
     assert ours.method == "Kolmogorov-Smirnov"
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 40, 140])
+def test_the_law_of_few_rows_is_exact(n):
+    statistics = np.concatenate([[0.0, 0.4 / n, 0.5, 1.0], np.linspace(0.3, 4.0, 75) / n**0.5])
+    ours = [one_sample_p_value(d, n) for d in statistics]
+    np.testing.assert_allclose(ours, scipy.stats.kstwo.sf(statistics, n), rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [500, 2000])
+def test_the_power_of_the_matrix_is_exact(n):
+    # For small p-values the law of one side is enough to compare with.
+    d = np.linspace(2.1, 2.3, 5) / n**0.5
+    ours = [1.0 - _probability_below(x, n) for x in d]
+    np.testing.assert_allclose(ours, 2.0 * scipy.special.smirnov(n, d), rtol=0, atol=1e-11)
+
+
+def test_the_series_is_close_to_the_exact_law_where_it_takes_over():
+    d = np.linspace(0.1, 2.2, 80) / 501**0.5
+    ours, exact = ([f(x, 501) for x in d] for f in (_series, _probability_below))
+    np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [501, 2000, 2001, 10_000, 100_000])
+def test_the_law_of_many_rows_is_that_of_scipy(n):
+    # The law of scipy is itself a series for so many rows.
+    d = np.linspace(0.0, 3.5, 100) / n**0.5
+    ours, theirs = np.array([one_sample_p_value(x, n) for x in d]), scipy.stats.kstwo.sf(d, n)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
+    # The relative error grows as the p-value falls; it is stated for 1e-9.
+    stated = theirs > 1e-9
+    np.testing.assert_allclose(ours[stated], theirs[stated], rtol=0.02)
 
 
 def test_the_method_says_what_was_done():

@@ -60,6 +60,7 @@ class Stacked(Distribution):
     def __init__(self, parts: Sequence[Distribution], rows: Sequence[Rows]) -> None:
         self.parts = list(parts)
         self.rows = list(rows)
+        self._length = sum(len(r) for r in self.rows)
         kinds = {part.score_kind for part in self.parts}
         if len(kinds) > 1:
             raise ValueError(
@@ -71,7 +72,7 @@ class Stacked(Distribution):
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return sum(len(r) for r in self.rows)
+        return self._length
 
     def _take(self, rows: Rows) -> Distribution:
         owner = np.empty(len(self), dtype=np.intp)
@@ -79,9 +80,11 @@ class Stacked(Distribution):
         for i, r in enumerate(self.rows):
             owner[r] = i
             place[r] = np.arange(len(r))
+        # One sort finds the rows of all parts, however many there are.
         chosen = owner[rows]
-        used = [i for i in range(len(self.parts)) if (chosen == i).any()]
-        where = [np.flatnonzero(chosen == i) for i in used]
+        order = np.argsort(chosen, kind="stable")
+        used, first = np.unique(chosen[order], return_index=True)
+        where = np.split(order, first[1:])
         parts = [self.parts[i]._take(place[rows[w]]) for i, w in zip(used, where, strict=True)]
         return Stacked(parts, where)
 
@@ -110,6 +113,10 @@ class Stacked(Distribution):
 
     def _uncut(self) -> Distribution:
         return Stacked([part._uncut() for part in self.parts], self.rows)
+
+    @property
+    def _may_have_atoms(self) -> bool:
+        return any(part._may_have_atoms for part in self.parts)
 
     def _has_atoms(self) -> bool:
         return any(part._has_atoms() for part in self.parts)

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,8 @@ from scipy.special import log_ndtr, ndtr, ndtri
 from trueline._validation import FloatArray
 from trueline.laws._abstract import ScoreLaw
 from trueline.laws._elementary import LOG_SQRT_2PI, NormalLaw
-from trueline.laws._search import in_sorted_blocks, locate
+from trueline.laws._search import in_blocks, locate, remembered
 
-# Largest number of levels in a call, and of calls, whose quantiles are cached.
-_REMEMBERED = 64
 # Number of segments in a block of a sum.
 _BLOCK = 1 << 16
 _SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -105,6 +104,15 @@ class NormalTail(Tail):
         return factor * m0, -factor * m1, factor * m2
 
 
+class Segments(NamedTuple):
+    """The segments that values fall into: place, offset from the first knot, R there, slope."""
+
+    place: NDArray[np.intp]
+    offset: FloatArray
+    base: FloatArray
+    slope: FloatArray
+
+
 class PiecewiseLaw(ScoreLaw):
     """R is linear between knots, jumps at atoms and continues beyond the knots with tails.
 
@@ -141,7 +149,6 @@ class PiecewiseLaw(ScoreLaw):
         self.tails = tails
         self.pins = dict(pins or {})
         self.supported = (float(left[0]), float(right[-1]))
-        self._quantiles: dict[tuple[tuple[int, ...], bytes], FloatArray] = {}
 
     @property
     def _masses(self) -> tuple[float, float]:
@@ -155,13 +162,11 @@ class PiecewiseLaw(ScoreLaw):
         below, above = z < self.knots[0], z >= self.knots[-1]
         return below, self.knots[0] - z[below], above, z[above] - self.knots[-1]
 
-    def _segments(
-        self, z: FloatArray
-    ) -> tuple[NDArray[np.intp], FloatArray, FloatArray, FloatArray]:
-        """Segment index, offset from its first knot, R there, and slope; clipped in the tails."""
+    def _segments(self, z: FloatArray) -> Segments:
+        """Return the segment of each z; values in the tails get the segment next to them."""
         if self.knots.size == 1:
             zero = np.zeros_like(z)
-            return zero.astype(np.intp), zero, zero, zero
+            return Segments(zero.astype(np.intp), zero, zero, zero)
         j = locate(self.knots, z)
         np.clip(j, 0, self.knots.size - 2, out=j)
         stop = j + 1
@@ -172,11 +177,19 @@ class PiecewiseLaw(ScoreLaw):
         slope = self.left[stop]
         slope -= base
         slope /= width
-        return j, np.subtract(z, start, out=start), base, slope
+        return Segments(j, np.subtract(z, start, out=start), base, slope)
 
-    @in_sorted_blocks
+    @in_blocks
     def cdf(self, z: FloatArray) -> FloatArray:
-        _, offset, base, slope = self._segments(z)
+        return self._cdf(z, self._segments(z))
+
+    @in_blocks
+    def cdf_and_crps(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        segments = self._segments(z)
+        return self._cdf(z, segments), self._crps(z, self._integral(z, segments))
+
+    def _cdf(self, z: FloatArray, segments: Segments) -> FloatArray:
+        _, offset, base, slope = segments
         p = np.asarray(base + slope * offset)
         below, depth, above, excess = self._beyond(z)
         (low, high), (lower, upper) = self._masses, self.tails
@@ -188,23 +201,24 @@ class PiecewiseLaw(ScoreLaw):
     def has_atoms(self) -> bool:
         return self.left is not self.right
 
-    @in_sorted_blocks
+    @in_blocks
     def cdf_left(self, z: FloatArray) -> FloatArray:
-        p = self.cdf(z)
+        segments = self._segments(z)
+        p = self._cdf(z, segments)
         if self.left is not self.right:
-            j = np.maximum(locate(self.knots, z), 0)
-            at_knot = z == self.knots[j]
-            p[at_knot] = self.left[j[at_knot]]
+            at_knot = z == self.knots[segments.place]
+            p[at_knot] = self.left[segments.place[at_knot]]
+            p[z == self.knots[-1]] = self.left[-1]  # no segment begins there
         return p
 
-    @in_sorted_blocks
+    @in_blocks
     def sf(self, z: FloatArray) -> FloatArray:
         p = 1.0 - self.cdf(z)
         _, _, above, excess = self._beyond(z)
         p[above] = self._masses[1] * self.tails[1].sf(excess)
         return p
 
-    @in_sorted_blocks
+    @in_blocks
     def logcdf(self, z: FloatArray) -> FloatArray:
         below, depth, above, excess = self._beyond(z)
         (low, high), (lower, upper) = self._masses, self.tails
@@ -214,7 +228,7 @@ class PiecewiseLaw(ScoreLaw):
         log_p[above] = np.log1p(-high * upper.sf(excess))
         return log_p
 
-    @in_sorted_blocks
+    @in_blocks
     def logsf(self, z: FloatArray) -> FloatArray:
         _, _, above, excess = self._beyond(z)
         with np.errstate(divide="ignore"):
@@ -222,9 +236,9 @@ class PiecewiseLaw(ScoreLaw):
             log_p[above] = np.log(self._masses[1]) + self.tails[1].logsf(excess)
         return log_p
 
-    @in_sorted_blocks
+    @in_blocks
     def logpdf(self, z: FloatArray) -> FloatArray:
-        slope = self._segments(z)[3]
+        slope = self._segments(z).slope
         below, depth, above, excess = self._beyond(z)
         (low, high), (lower, upper) = self._masses, self.tails
         with np.errstate(divide="ignore"):
@@ -233,18 +247,8 @@ class PiecewiseLaw(ScoreLaw):
             log_density[above] = np.log(high) + upper.logpdf(excess)
         return log_density
 
+    @remembered
     def ppf(self, q: FloatArray) -> FloatArray:
-        # Callers ask for the same few levels again and again.
-        if q.size > _REMEMBERED:
-            return self._ppf(q)
-        key = (q.shape, q.tobytes())
-        if key not in self._quantiles:
-            if len(self._quantiles) >= _REMEMBERED:
-                self._quantiles.clear()
-            self._quantiles[key] = self._ppf(q)
-        return self._quantiles[key]
-
-    def _ppf(self, q: FloatArray) -> FloatArray:
         last = self.knots.size - 1
         j = np.minimum(np.searchsorted(self.right, q, side="left"), last)
         # The quantile lies in segment (j - 1, j), unless q falls in the jump at knot j.
@@ -271,11 +275,13 @@ class PiecewiseLaw(ScoreLaw):
             return smooth
         return np.sort(np.concatenate([smooth, self.knots[None, :]], axis=1), axis=1)
 
-    @in_sorted_blocks
+    @in_blocks
     def integral(self, z: FloatArray) -> FloatArray:
-        j, offset, base, slope = self._segments(z)
-        area = np.asarray(slope)
-        area *= offset
+        return self._integral(z, self._segments(z))
+
+    def _integral(self, z: FloatArray, segments: Segments) -> FloatArray:
+        j, offset, base, slope = segments
+        area = np.asarray(slope * offset)
         area *= 0.5
         area += base
         area *= offset
@@ -350,7 +356,7 @@ class PiecewiseLaw(ScoreLaw):
             total += weight * (tail.excess - weight * tail.outer(np.zeros(1), 2)[0][0])
         return float(total)
 
-    @in_sorted_blocks
+    @in_blocks
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         j, offset, base, slope = self._segments(z)
         start = self.knots[j]

@@ -12,15 +12,12 @@ from scipy.special import ndtri_exp
 
 from trueline._validation import FloatArray
 
-# A binary search for unsorted queries in many knots misses the cache at every step. Sorting a
-# block of queries first costs less than it saves (benchmarks/core.py). Large blocks are better,
-# as long as their temporaries stay small compared to the whole.
-_SORT_FROM = 4096
-_BLOCKS = 8
-_SMALLEST_BLOCK = 1 << 14
-_LARGEST_BLOCK = 1 << 20
-# Number of sorted queries that are searched together, among the knots between their ends.
-_RUN = 2048
+# Number of values that a law works on at a time, so that its temporaries stay in the cache.
+_BLOCK = 1 << 14
+# From this number of values on `locate` is faster than `searchsorted`.
+_TOGETHER = 2048
+# Largest number of levels in a call, and of calls, whose quantiles are cached.
+_REMEMBERED = 64
 
 # Neighbouring floats are 1.1e-16 to 2.2e-16 apart, so a smaller tolerance is never met. A normal
 # score below fatol is 0, because a probability near 1/2 has no more digits.
@@ -32,49 +29,66 @@ _LARGEST = 1e307
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def in_sorted_blocks(method: Method) -> Method:
-    """Run an elementwise method of an array on sorted blocks, so that it reads in order.
+def in_blocks(method: Method) -> Method:
+    """Run an elementwise method on blocks of its first argument, so that temporaries stay small.
 
-    The method returns one array or a tuple of arrays. Blocks also keep its temporaries small.
+    The method returns one array or a tuple of arrays.
     """
 
     @wraps(method)
     def run(self: Any, z: FloatArray, *args: Any) -> Any:
-        if z.size < _SORT_FROM:
+        if z.size <= _BLOCK:
             return method(self, z, *args)
         flat = z.ravel()
         outs: list[FloatArray] = []
         several = False
-        size = min(max(flat.size // _BLOCKS, _SMALLEST_BLOCK), _LARGEST_BLOCK)
-        for start in range(0, flat.size, size):
-            block = flat[start : start + size]
-            order = np.argsort(block)
-            results = method(self, block[order], *args)
+        for start in range(0, flat.size, _BLOCK):
+            results = method(self, flat[start : start + _BLOCK], *args)
             several = isinstance(results, tuple)
             results = results if several else (results,)
             outs = outs or [np.empty(flat.shape) for _ in results]
             for out, result in zip(outs, results, strict=True):
-                out[start : start + size][order] = result
+                out[start : start + _BLOCK] = result
         shaped = tuple(out.reshape(z.shape) for out in outs)
         return shaped if several else shaped[0]
 
     return cast(Method, run)
 
 
-def locate(knots: FloatArray, z: FloatArray) -> NDArray[np.intp]:
-    """Index of the last knot at or below each z, -1 where there is none.
+def remembered(ppf: Method) -> Method:
+    """Cache the quantiles of a few levels, because callers ask for the same ones repeatedly."""
 
-    A short z may be in any order; a long one must be sorted.
-    """
-    if z.size < _SORT_FROM:
+    @wraps(ppf)
+    def run(self: Any, q: FloatArray) -> FloatArray:
+        if q.size > _REMEMBERED:
+            return cast(FloatArray, ppf(self, q))
+        cache: dict[Any, FloatArray] = self.__dict__.setdefault("_quantiles", {})
+        key = (q.shape, q.tobytes())
+        found = cache.get(key)
+        if found is None:
+            if len(cache) >= _REMEMBERED:
+                cache.clear()
+            found = cache[key] = ppf(self, q)
+        return found.copy()
+
+    return cast(Method, run)
+
+
+def locate(knots: FloatArray, z: FloatArray) -> NDArray[np.intp]:
+    """Index of the last knot at or below each z, -1 where there is none."""
+    if z.size < _TOGETHER:
         return np.searchsorted(knots, z, side="right") - 1
-    index = np.empty(z.size, dtype=np.intp)
-    for i in range(0, z.size, _RUN):
-        run = z[i : i + _RUN]
-        first, last = knots.searchsorted(run[[0, -1]], side="right")
-        inner = knots[first:last].searchsorted(run, side="right")
-        np.add(inner, first - 1, out=index[i : i + _RUN])
-    return index
+    # A binary search of all values at once has no branches, which the processor would mispredict
+    # at every other step, and waits for many reads of memory at a time (benchmarks/core.py).
+    below = np.zeros(z.shape, dtype=np.intp)
+    rest = knots.size  # each z has between `below` and `below + rest` knots at or below it
+    while rest > 1:
+        half = rest // 2
+        below += half * (knots.take(below + (half - 1)) <= z)
+        rest -= half
+    below += knots.take(below) <= z
+    below -= 1
+    return below
 
 
 def normal_score(logcdf: FloatArray, logsf: FloatArray) -> FloatArray:
