@@ -266,6 +266,13 @@ class Mixture(Distribution):
         return np.sort(np.concatenate(found, axis=1), axis=1)
 
     def _grid(self, z: FloatArray) -> FloatArray:
+        # Every component has a share of the scores, so that the grid of many is not larger than
+        # that of one; `Quadrature` divides panels that are too wide.
+        k = len(self.components)
+        return self._edges(np.append(z[:-1:k], z[-1]))
+
+    def _edges(self, z: FloatArray) -> FloatArray:
+        """Increasing values that resolve every component, from normal scores z."""
         return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
 
     def _mean(self) -> FloatArray:
@@ -294,12 +301,12 @@ class Mixture(Distribution):
         By Gauss-Legendre with two nodes between the edges of the components' grids.
         """
         out = np.empty(len(self))
-        width = self._take(np.zeros(1, dtype=np.intp))._grid(_SCORES).shape[1]
+        width = self._take(np.zeros(1, dtype=np.intp))._edges(_SCORES).shape[1]
         size = max(1, _BLOCK // width)
         for start in range(0, len(self), size):
             rows = np.arange(start, min(start + size, len(self)))
             part = self._take(rows)
-            edges = part._grid(_SCORES)
+            edges = part._edges(_SCORES)
             half = 0.5 * np.diff(edges, axis=1)
             area = np.zeros(len(rows))
             for node in (-_NODE, _NODE):
