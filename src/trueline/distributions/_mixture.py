@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -13,7 +13,8 @@ from scipy.special import ndtr, ndtri
 from trueline._validation import FloatArray, Rows, as_float, check_finite
 from trueline.distributions._abstract import Distribution, RecalibratedScores
 from trueline.distributions._location_scale import Normal
-from trueline.laws import NormalLaw, ScoreLaw, normal_score, solve_increasing
+from trueline.distributions._roots import solve_rows
+from trueline.laws import NormalLaw, ScoreLaw, normal_score
 
 # Normal scores within which the quantiles of the components bracket those of the mixture.
 _BRACKET = 8.0
@@ -24,8 +25,12 @@ _LINEAR = 0.05
 # Normal scores of the edges between which the CDFs of the components are compared, the
 # Gauss-Legendre node there, and the number of edges in a block.
 _SCORES = np.linspace(-8.0, 8.0, 257)
+# Few scores, where only the jumps between them matter.
+_COARSE = np.linspace(-2.0, 2.0, 33)
 _NODE = 3.0**-0.5
 _BLOCK = 1 << 19
+# Number of scores that are inverted together.
+_UNSCORED = 1 << 12
 _NORMAL = NormalLaw()
 
 
@@ -201,10 +206,21 @@ class Mixture(Distribution):
 
     def _unscore(self, s: FloatArray) -> FloatArray:
         smooth = self._continuous()
-        return smooth._solve(s, smooth._score_excess)
+        n, m = len(self), s.shape[1]
+        s = np.broadcast_to(s, (n, m))
+        out = np.empty((n, m))
+        size = max(1, _UNSCORED // m)
+        for start in range(0, n, size):
+            # Each value has a row of its own, so that none depends on which others are asked for.
+            target = s[start : start + size].reshape(-1, 1)
+            part = smooth._take(np.repeat(np.arange(start, min(start + size, n)), m))
+            guesses = part._guesses(ndtr(np.clip(target, -_BRACKET, _BRACKET)))
+            found = solve_rows(part, Mixture._score, guesses, target)
+            out[start : start + size] = found.reshape(-1, m)
+        return out
 
     def _ppf(self, q: FloatArray) -> FloatArray:
-        y = self._solve(np.asarray(ndtri(q)), self._excess)
+        y = self._quantile(q, 1.0 - q)
         if len(q) == 1:
             # Each root has a rounding error, by which neighbouring quantiles must not cross.
             order = np.argsort(q[0])
@@ -212,32 +228,51 @@ class Mixture(Distribution):
         return y
 
     def _isf(self, q: FloatArray) -> FloatArray:
-        return self._solve(-np.asarray(ndtri(q)), self._excess)
+        return self._quantile(1.0 - q, q)
 
-    def _solve(self, s: FloatArray, excess: Callable[..., FloatArray]) -> FloatArray:
-        """Value at which an increasing function of y, close to the normal score, equals s."""
-        # A quantile of the mixture lies between the extreme quantiles of its components.
-        near = ndtr(np.clip(s, -_BRACKET, _BRACKET))
-        shape = (len(self), s.shape[1])
-        ends = np.stack([np.broadcast_to(c._ppf(near), shape) for c in self.components])
-        rows = np.broadcast_to(np.arange(len(self))[:, None], shape)
-        target = np.broadcast_to(s, shape)
-        root = target.copy()
-        finite = np.isfinite(target)
-        if finite.any():
-            root[finite] = solve_increasing(
-                excess,
-                ends.min(axis=0)[finite],
-                ends.max(axis=0)[finite],
-                args=(target[finite], rows[finite]),
-            )
-        return root
+    def _quantile(self, lower: FloatArray, upper: FloatArray) -> FloatArray:
+        """Quantiles with these probabilities below and above, of which the smaller is exact."""
+        out = np.empty((len(self), lower.shape[1]))
+        breaks = Mixture._breaks if self._has_atoms() else None
+        score = np.asarray(ndtri(np.minimum(lower, upper)))
+        for side, sign, f in (
+            (lower <= upper, 1.0, _lower_score),
+            (lower > upper, -1.0, _upper_score),
+        ):
+            columns = np.flatnonzero(side.any(axis=0))
+            if columns.size:
+                # An infinite target is not solved for.
+                target = np.where(side, sign * score, -np.inf)[:, columns]
+                guesses = self._guesses(ndtr(np.clip(target, -_BRACKET, _BRACKET)))
+                found = solve_rows(self, f, guesses, target, breaks)
+                out[:, columns] = np.where(side[:, columns], found, out[:, columns])
+        return out
 
-    def _excess(self, y: FloatArray, target: FloatArray, rows: Rows) -> FloatArray:
-        part = self._take(rows.astype(np.intp))
-        return (Distribution._score(part, y[:, None]) - target[:, None])[:, 0]
+    def _guesses(self, q: FloatArray) -> FloatArray:
+        """Values around the quantiles at levels q, in increasing order, (n, m + 2).
+
+        All quantiles of the mixture lie between the extreme quantiles of its components. A
+        share of the quantiles of all components lies close to those of the mixture.
+        """
+        k = len(self.components)
+        shape = (len(self), q.shape[1])
+        ends = [np.broadcast_to(c._ppf(q), shape) for c in self.components]
+        pooled = np.sort(np.concatenate(ends, axis=1), axis=1)
+        return pooled[:, np.r_[0, k // 2 : pooled.shape[1] : k, -1]]
+
+    def _breaks(self) -> FloatArray:
+        """Values between which no component with atoms has a jump or is flat, (n, c)."""
+        found = [c._grid(_COARSE) for c in self.components if c._may_have_atoms]
+        return np.sort(np.concatenate(found, axis=1), axis=1)
 
     def _grid(self, z: FloatArray) -> FloatArray:
+        # Every component has a share of the scores, so that the grid of many is not larger than
+        # that of one; `Quadrature` divides panels that are too wide.
+        k = len(self.components)
+        return self._edges(np.append(z[:-1:k], z[-1]))
+
+    def _edges(self, z: FloatArray) -> FloatArray:
+        """Increasing values that resolve every component, from normal scores z."""
         return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
 
     def _mean(self) -> FloatArray:
@@ -266,12 +301,12 @@ class Mixture(Distribution):
         By Gauss-Legendre with two nodes between the edges of the components' grids.
         """
         out = np.empty(len(self))
-        width = self._take(np.zeros(1, dtype=np.intp))._grid(_SCORES).shape[1]
+        width = self._take(np.zeros(1, dtype=np.intp))._edges(_SCORES).shape[1]
         size = max(1, _BLOCK // width)
         for start in range(0, len(self), size):
             rows = np.arange(start, min(start + size, len(self)))
             part = self._take(rows)
-            edges = part._grid(_SCORES)
+            edges = part._edges(_SCORES)
             half = 0.5 * np.diff(edges, axis=1)
             area = np.zeros(len(rows))
             for node in (-_NODE, _NODE):
@@ -304,6 +339,16 @@ class Mixture(Distribution):
 def _sum(terms: list[FloatArray]) -> FloatArray:
     """Sum of arrays that broadcast."""
     return sum(terms[1:], terms[0])
+
+
+def _lower_score(dist: Mixture, y: FloatArray) -> FloatArray:
+    """Normal score of the CDF, exact in the lower half."""
+    return np.asarray(ndtri(dist._cdf(y)))
+
+
+def _upper_score(dist: Mixture, y: FloatArray) -> FloatArray:
+    """Normal score of the CDF, exact in the upper half."""
+    return -np.asarray(ndtri(dist._sf(y)))
 
 
 def _normal_distance(offset: FloatArray, scale: FloatArray) -> FloatArray:
