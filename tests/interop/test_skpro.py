@@ -49,7 +49,8 @@ def test_it_answers_as_the_forecast_does(base, form):
     if np.isfinite(F.var()).all():
         same(dist.var(), F.var())
     quantiles = dist.quantile([0.1, 0.5])
-    np.testing.assert_allclose(quantiles.to_numpy(), F.ppf([0.1, 0.5]), rtol=rtol)
+    # Quantiles of a mixture are solved for together; the last digits depend on the other levels.
+    np.testing.assert_allclose(quantiles.to_numpy(), F.ppf([0.1, 0.5]), rtol=max(rtol, 1e-13))
     assert list(quantiles.columns) == [("y", 0.1), ("y", 0.5)]
 
 
