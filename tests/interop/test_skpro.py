@@ -49,8 +49,9 @@ def test_it_answers_as_the_forecast_does(base, form):
     if np.isfinite(F.var()).all():
         same(dist.var(), F.var())
     quantiles = dist.quantile([0.1, 0.5])
-    # Quantiles of a mixture are solved for together; the last digits depend on the other levels.
-    np.testing.assert_allclose(quantiles.to_numpy(), F.ppf([0.1, 0.5]), rtol=max(rtol, 1e-13))
+    # skpro asks for one level at a time, and the last digit of a mixture depends on the others.
+    expected = np.stack([F.ppf(0.1), F.ppf(0.5)], axis=1)
+    np.testing.assert_allclose(quantiles.to_numpy(), expected, rtol=rtol)
     assert list(quantiles.columns) == [("y", 0.1), ("y", 0.5)]
 
 
