@@ -1,6 +1,8 @@
 """`Online`: what it remembers, what it refuses, and that a file holds all of it."""
 
+import copy
 import json
+import math
 import pickle
 import re
 
@@ -8,14 +10,18 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.recalibration._accumulator import State
-from trueline.streams._memory import HALF_LIVES, AllRows, RecentRows
+from tests.recalibration.documents import signed
+from trueline.streams._memory import HALF_LIVES, Memory
 from trueline.testing import check_recalibrator
 from trueline.testing._trial import BASES
 
 BOTH = (
     "window is 10 and half_life is 5; expected one of the two. "
     "Drop the one that you can do without."
+)
+HALF_LIFE = (
+    "half_life is {}; expected a number of rows of 1 or more, math.inf to remember everything, or "
+    "None to adapt."
 )
 QUERY = np.linspace(-6.0, 6.0, 97)[None, :]
 
@@ -40,18 +46,18 @@ def cdf(recalibrator):
     return recalibrator.transform(tl.Normal(0.0, 1.0)).cdf(QUERY)
 
 
-# ---- the promises of every recalibrator. Merging and compressing are refused; with a window or a
-# half-life the order of rows counts, so that a window here is longer than the rows of the check.
+# ---- the promises of every recalibrator. Merging and compressing are refused; if a stream forgets
+# the order of rows counts, so that a window here is longer than the rows of the check.
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize(
     "online",
     [
-        tl.Online(),
-        tl.Online(tl.Isotonic(finite_sample=False)),
+        tl.Online(half_life=math.inf),
+        tl.Online(tl.Isotonic(finite_sample=False), half_life=math.inf),
         tl.Online(window=500),
-        tl.Online(tl.BetaCalibration(), coverage=0.8),
+        tl.Online(tl.BetaCalibration(), half_life=math.inf, coverage=0.8),
         tl.Online(tl.Smooth(), window=500, coverage=0.5),
     ],
     ids=repr,
@@ -63,12 +69,32 @@ def test_contract(online, base):
 # ---- equality with offline fits -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("inner", [tl.Isotonic(), tl.Smooth(), tl.Scaling()], ids=repr)
+@pytest.mark.parametrize("inner", [tl.Isotonic(), tl.Isotonic(finite_sample=False)], ids=repr)
 def test_without_a_limit_it_is_the_fit_on_all_rows(inner):
-    y, dist = stream(900)
-    online = feed(tl.Online(inner), y, dist)
+    y, dist = stream(4096)  # as many as are kept exactly
+    online = feed(tl.Online(inner, half_life=math.inf), y, dist)
     np.testing.assert_array_equal(cdf(online), cdf(inner.fit(y, dist)))
-    assert online.rows_seen_ == 900
+    assert online.rows_seen_ == 4096
+
+
+@pytest.mark.parametrize("inner", [tl.Smooth(), tl.Scaling(), tl.BetaCalibration()], ids=repr)
+def test_other_maps_are_fitted_again_now_and_then(inner):
+    y, dist = stream(900)
+    online = tl.Online(inner, half_life=math.inf)
+    fitted = []  # numbers of rows at which the map changed
+    last = None
+    for row in range(900):
+        online.update(y[row], dist[[row]])
+        if (law := online.law_) is not last:
+            fitted.append(row + 1)
+            last = law
+            np.testing.assert_array_equal(
+                cdf(online), cdf(inner.fit(y[: row + 1], dist[: row + 1]))
+            )
+    # A sixteenth of the rows is new, and no more.
+    steps = np.diff(fitted[30:]) / np.array(fitted[30:-1])
+    assert steps.min() >= 1 / 16
+    assert steps.max() < 1 / 12
 
 
 @pytest.mark.parametrize("window", [1, 2, 50, 300, 899, 900, 5000])
@@ -111,41 +137,112 @@ def test_a_window_keeps_weights_with_their_rows():
 def test_a_half_life_is_a_weighted_fit(half_life):
     y, dist = stream(2000)
     online = feed(tl.Online(half_life=half_life), y, dist)
-    age = np.arange(1999, -1, -1)
-    kept = age < np.ceil(HALF_LIVES * half_life)
-    offline = tl.Isotonic().fit(y[kept], dist[kept], 0.5 ** (age[kept] / half_life))
-    np.testing.assert_allclose(cdf(online), cdf(offline), rtol=0, atol=1e-14)
-    # What is dropped weighs 2^-20 of all rows, and moves the empirical CDF by no more.
-    score, weight = dist.score(y), 0.5 ** (age / half_life)
-    values, w = online.scores_.points()
-    for x in QUERY[0]:
-        found = w[values <= x].sum() / w.sum()
-        expected = weight[score <= x].sum() / weight.sum()
-        assert abs(found - expected) <= 0.5**HALF_LIVES
+    age = np.arange(2000)[::-1]
+    kept = age < np.ceil(HALF_LIVES * half_life)  # the others weigh 2^-20 of all rows
+    y, dist, weight = y[kept], dist[kept], 0.5 ** (age[kept] / half_life)
+    rows = weight.sum() ** 2 / (weight**2).sum()
+    assert online.n_fit() == pytest.approx(rows)
+    # R rises by half the weight of a row to either side of its score; one row is in the tails.
+    score = np.sort(dist.score(y))
+    weight = weight[np.argsort(dist.score(y))] / weight.sum()
+    expected = (rows * (np.cumsum(weight) - 0.5 * weight) + 0.5) / (rows + 1.0)
+    least = 1.0 / (rows + 1.0)
+    inside = (expected > least + 1e-5) & (expected < 1.0 - least - 1e-5)
+    found = online.law_.cdf(score[inside])
+    np.testing.assert_allclose(found, expected[inside], rtol=0, atol=1e-12)
 
 
-def test_all_rows_are_remembered_in_bounded_memory():
-    memory = AllRows(State("residual", limit=1000))
+def test_an_interval_is_that_of_the_whole_law():
+    y, dist = stream(6000)
+    levels = np.array([0.05, 0.5, 0.95])
+    weights = np.random.default_rng(7).uniform(0.2, 3.0, 6000)
+    for params in ({}, {"window": 500}, {"half_life": 30.0}, {"half_life": math.inf}):
+        for weight in (None, weights):
+            online = tl.Online(**params)
+            for stop in (30, 700, 4000, 6000):
+                seen = online.rows_seen_ if stop > 30 else 0
+                rows = slice(seen, stop)
+                online.update(y[rows], dist[rows], None if weight is None else weight[rows])
+                found = online.transform(tl.Normal(0.0, 1.0)).ppf(levels)[0]
+                np.testing.assert_allclose(found, online.law_.ppf(levels), rtol=0, atol=1e-11)
+
+
+def test_what_was_forecast_does_not_change_later():
+    y, dist = stream(300)
+    for params in ({}, {"window": 100}, {"coverage": 0.8}, {"half_life": math.inf}):
+        online = feed(tl.Online(**params), y[:200], dist[:200])
+        early, twin = online.transform(dist[200:]), copy.deepcopy(online).transform(dist[200:])
+        feed(online, 9.0 * y[200:], dist[200:])
+        np.testing.assert_array_equal(early.crps(y[200:]), twin.crps(y[200:]))
+        np.testing.assert_array_equal(early.interval(0.8), twin.interval(0.8))
+
+
+# ---- rows that are too old to be kept exactly ------------------------------------------------
+
+
+def rank_error(memory, mix, s, w):
+    """Largest distance of the CDF of a memory from that of all rows."""
+    sample = memory.sample(mix)
+    order = np.argsort(s)
+    true = np.cumsum(w[order]) / w.sum()
+    found = np.cumsum(sample.weights())
+    at = np.searchsorted(sample.x, s[order], side="right")
+    return np.abs(np.concatenate([[0.0], found])[at] / found[-1] - true).max()
+
+
+@pytest.mark.parametrize("drift", [False, True])
+@pytest.mark.parametrize("half_life", [math.inf, 3000.0, 40_000.0])
+def test_the_rank_error_of_a_long_stream_is_as_stated(half_life, drift):
+    n = 200_000
     rng = np.random.default_rng(3)
-    for _ in range(50):
-        memory.add(1.0 + rng.random(1000) / 8, None)  # 2^13 rounded values at most
-        assert len(memory.scores().values) <= 2**13 + 1
-    assert memory.scores().total == memory.rows == 50_000
+    s = rng.standard_t(3, size=n) * (np.linspace(1.0, 20.0, n) if drift else 1.0)
+    given = rng.uniform(0.5, 2.0, n)
+    for w in (None, given):
+        memory = Memory(
+            "residual",
+            np.array([half_life]),
+            math.ceil(20 * half_life) if half_life < n else math.inf,
+        )
+        for start in range(0, n, 9973):
+            rows = slice(start, start + 9973)
+            memory.add(s[rows], None if w is None else w[rows])
+        faded = np.exp2(-np.arange(n - 1, -1, -1) / half_life) * (1.0 if w is None else w)
+        error = rank_error(memory, np.ones(1), s, faded)
+        assert error <= memory.sketch.error <= 0.01
+        assert error < 0.002  # errors of single steps cancel
+        assert sum(len(chunk.items) for chunk in memory.sketch.chunks) < 30_000
 
 
-def test_a_window_holds_no_more_than_its_rows_and_as_many_that_wait():
-    memory = RecentRows("residual", 3000, None)
-    rng = np.random.default_rng(4)
-    for _ in range(300):
-        memory.add(rng.normal(size=100), None)
-        assert len(memory._values) <= 3000
-        assert sum(len(s) for s, _ in memory._new) <= 6000
-    assert len(memory.scores().values) == 3000
+def test_a_long_window_forgets_by_the_chunk():
+    n, window = 60_000, 20_000
+    rng = np.random.default_rng(5)
+    s = rng.normal(size=n) * np.linspace(1.0, 5.0, n)
+    memory = Memory("residual", np.array([math.inf]), window)
+    for stop in range(1500, n + 1, 1500):
+        memory.add(s[stop - 1500 : stop], None)
+        if stop > window:
+            last = s[stop - window : stop]
+            # A sixteenth of the window is in part outside it.
+            assert rank_error(memory, np.ones(1), last, np.ones(window)) < 1 / 64
+            assert window <= memory.sample(np.ones(1)).total < window + 512.5
+
+
+def test_rows_are_added_one_by_one_as_in_a_batch():
+    y, dist = stream(5500)
+    for params in ({"window": 60}, {"half_life": 20.0}, {"half_life": math.inf}):
+        single, whole = tl.Online(**params), tl.Online(**params)
+        for row in range(5500):
+            single.update(y[row], dist[[row]])
+            if row % 11 == 10:
+                single.transform(dist[:1]).interval(0.5)
+        for rows in (slice(0, 1), slice(1, 4000), slice(4000, 5500)):
+            whole.update(y[rows], dist[rows])
+        assert single.to_json() == whole.to_json()
 
 
 def test_fit_starts_afresh():
     y, dist = stream(500)
-    options = {"window": 100, "coverage": 0.9, "alarm_rows": 20}
+    options = {"window": 100, "coverage": 0.9}
     used = feed(tl.Online(**options), y, dist).fit(y[:80], dist[:80])
     assert used.to_json() == tl.Online(**options).fit(y[:80], dist[:80]).to_json()
 
@@ -167,19 +264,19 @@ def test_partial_fit_is_update():
     [
         (
             {"window": 0},
-            "window is 0; expected a number of rows of 1 or more, or None for all.",
+            "window is 0; expected a number of rows of 1 or more, or None to adapt.",
         ),
         (
             {"window": 2.5},
-            "window is 2.5; expected a number of rows of 1 or more, or None for all.",
+            "window is 2.5; expected a number of rows of 1 or more, or None to adapt.",
         ),
         (
             {"half_life": 0.5},
-            "half_life is 0.5; expected a number of rows of 1 or more, or None for no fading.",
+            HALF_LIFE.format("0.5"),
         ),
         (
             {"half_life": float("nan")},
-            "half_life is nan; expected a number of rows of 1 or more, or None for no fading.",
+            HALF_LIFE.format("nan"),
         ),
         (
             {"window": 10, "half_life": 5},
@@ -187,11 +284,14 @@ def test_partial_fit_is_update():
         ),
         (
             {"coverage": 1.5},
-            "coverage is 1.5; expected a number in (0, 1), or None for no adaptive mode.",
+            "coverage is 1.5; expected a number in (0, 1), or None for no guarantee.",
         ),
         ({"rate": 0}, "rate is 0; expected a number in (0, 1)."),
         ({"alarm_rate": 1}, "alarm_rate is 1; expected a number in (0, 1)."),
-        ({"alarm_rows": 3}, "alarm_rows is 3; expected a number of rows of 10 or more."),
+        (
+            {"on_alarm": "ring"},
+            'on_alarm is \'ring\'; expected None, "warn", "forget", or a function of a Drift.',
+        ),
         (
             {"recalibrator": tl.Grouped()},
             (
@@ -224,12 +324,12 @@ def test_before_the_first_row(use):
 )
 def test_after_an_error_it_is_as_it_was_before(params):
     y, dist = stream(150)
-    online = feed(tl.Online(alarm_rows=10, **params), y, dist)
+    online = feed(tl.Online(**params), y, dist)
     before = online.to_json()
     bad = [
         ([np.nan], tl.Normal(0.0, 1.0), None, "y[0] is nan; expected finite numbers"),
         ([1.0, np.inf], tl.Normal([0.0, 0.0], 1.0), None, "y[1] is inf; expected finite numbers"),
-        ([1e300], tl.Normal(0.0, 1e-300), None, "a score is not finite"),
+        ([1e300], tl.Normal(0.0, 1e-300), None, "a score is inf"),
         ([1.0], tl.Point(0.0), None, "this Online was fitted on 'standardised' scores"),
         ([1.0, 2.0], tl.Normal(0.0, 1.0), None, "y has 2 rows but dist has 1"),
         ([1.0], tl.Normal(0.0, 1.0), [-1.0], "sample_weight[0] is -1.0"),
@@ -276,7 +376,8 @@ def test_what_has_an_order_does_not_merge(method):
 
 MODES = [
     {},
-    {"coverage": 0.8},
+    {"on_alarm": "forget", "coverage": 0.8},
+    {"half_life": math.inf},
     {"window": 70},
     {"window": 70, "coverage": 0.8, "rate": 0.05},
     {"half_life": 9.0},
@@ -290,10 +391,11 @@ MODES = [
 def test_it_goes_on_where_it_was_bit_for_bit(params, weighted, form, tmp_path):
     y, dist = stream(400)
     y[::5] = dist.loc[::5]  # ties
+    y[180:] *= 3.0  # which rings the alarm
     weight = np.random.default_rng(5).uniform(0.1, 3.0, 400) if weighted else None
     first = None if weight is None else weight[:233]
     rest = None if weight is None else weight[233:]
-    one = feed(tl.Online(alarm_rows=30, **params), y[:233], dist[:233], first)
+    one = feed(tl.Online(**params), y[:233], dist[:233], first)
     if form == "json":
         one.to_json(tmp_path / "map.json")
         two = tl.load(tmp_path / "map.json")
@@ -307,13 +409,13 @@ def test_it_goes_on_where_it_was_bit_for_bit(params, weighted, form, tmp_path):
         feed(online, y[233:], dist[233:], rest)
     np.testing.assert_array_equal(cdf(two), cdf(one))
     assert (two.levels_, two.drift_) == (one.levels_, one.drift_)
-    assert two.drift_.blocks > 3
+    assert two.drift_.alarms == 1
     assert two.to_json() == one.to_json()
 
 
 def document():
     y, dist = stream(100)
-    online = tl.Online(window=50, coverage=0.8, alarm_rows=30).fit(y[:60], dist[:60])
+    online = tl.Online(window=50, coverage=0.8).fit(y[:60], dist[:60])
     return json.loads(feed(online, y[60:], dist[60:]).to_json())
 
 
@@ -351,7 +453,7 @@ def test_a_spoiled_file_is_refused_or_valid(path, tmp_path):
         for key in path[:-1]:
             place = place[key]
         place[path[-1]] = wrong
-        file.write_text(json.dumps(spoiled))
+        file.write_text(signed(spoiled))
         online = loaded_or_none(file)
         if online is None:
             refused += 1
@@ -364,6 +466,28 @@ def test_a_spoiled_file_is_refused_or_valid(path, tmp_path):
     assert refused >= len(WRONG) // 2
 
 
+def test_spoiled_half_lives_and_chunks_are_refused_or_valid(tmp_path):
+    y, dist = stream(6000)
+    document = json.loads(tl.Online().fit(y, dist).to_json())
+    file, refused = tmp_path / "map.json", 0
+    memory, experts = document["state"]["memory"], document["state"]["experts"]
+    for place in (memory["chunks"], experts):
+        for name, value in list(place.items()):
+            for wrong in (None, -1, [], value[:-1], value[::-1]) if name != "renewed" else (None,):
+                place[name] = wrong
+                file.write_text(signed(document))
+                online = loaded_or_none(file)
+                if online is None:
+                    refused += 1
+                else:
+                    online.update(y[:50], dist[:50])
+                    assert np.isfinite(online.transform(dist[:2]).interval(0.8)).all()
+            place[name] = value
+    assert refused > 35
+    file.write_text(signed(document))
+    assert tl.load(file).rows_seen_ == 6000
+
+
 def test_a_file_without_one_of_its_parts_is_refused(tmp_path):
     file = tmp_path / "map.json"
     for path in STATE_PATHS:
@@ -373,7 +497,7 @@ def test_a_file_without_one_of_its_parts_is_refused(tmp_path):
             for key in path[:-1]:
                 place = place[key]
             del place[path[-1]]
-            file.write_text(json.dumps(spoiled))
+            file.write_text(signed(spoiled))
             with pytest.raises(ValueError, match="is not a valid trueline map"):
                 tl.load(file)
 
@@ -421,6 +545,6 @@ def test_without_enough_first_rows_the_least_width_is_zero():
     for rows in (slice(0, 19), slice(19, 300)):
         online.update(y[rows], dist[rows])
     assert online.least_width_ == 0.0
-    # Maps of earlier releases have no preparation, and neither have those without a width.
+    # A state without a width has no preparation.
     assert "preparation" not in json.loads(online.to_json())["state"]
     assert tl.Online().update(y[:20], dist[:20]).least_width_ > 0

@@ -63,7 +63,7 @@ def play(online, adversary, rows):
     online.update(0.3, ZERO)
     for t in range(rows):
         lower, upper = (float(end[0]) for end in online.transform(ZERO).interval(COVERAGE))
-        quantiles = online._quantiles()
+        quantiles = online._stream._quantiles()
         y = float(adversary(lower, upper, t))
         before = online.levels_
         online.update(y, ZERO)
@@ -127,17 +127,16 @@ def test_rows_are_judged_by_the_interval_that_was_issued(params):
         assert after == (low, high)
 
 
-def test_a_batch_is_its_rows_one_by_one_while_the_map_stays():
+def test_a_batch_is_judged_row_by_row_by_the_map_before_it():
     rng = np.random.default_rng(1)
-    y = np.concatenate([rng.normal(size=4000), 3.0 * rng.normal(size=190)])
+    y = np.concatenate([rng.normal(size=1000), 3.0 * rng.normal(size=190)])
     y[::3] = np.round(y[::3], 1)
-    start = y[:4000], tl.Point(np.zeros(4000))
-    whole = tl.Online(coverage=0.9).fit(*start).update(y[4000:], tl.Point(np.zeros(190)))
-    single = tl.Online(coverage=0.9).fit(*start)
-    for value in y[4000:]:
-        single.update(value, ZERO)
-    assert whole.levels_ == single.levels_
-    assert whole.levels_ != tl.Online(coverage=0.9).fit(*start).levels_
+    online = tl.Online(coverage=0.9).fit(y[:1000], tl.Point(np.zeros(1000)))
+    quantiles, central, levels = online._stream._quantiles(), online._stream.central, online.levels_
+    for score in y[1000:]:
+        levels = adapt_levels(quantiles, central, levels, np.array([score]))
+    assert online.update(y[1000:], tl.Point(np.zeros(190))).levels_ == levels != central
+    assert online.law_.n_fit == pytest.approx(online.n_fit())
 
 
 def test_after_the_noise_doubles_coverage_is_back_within_1000_rows():
@@ -189,7 +188,7 @@ def test_levels_that_have_not_moved_leave_the_map_alone():
     assert ExtendedQuantiles(law, 0.01, 0.05).warped((0.05, 0.95), (0.05, 0.95)) is law
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e290])
+@pytest.mark.parametrize("scale", [1e-97, 1.0, 1e97])
 def test_levels_of_scores_undo_quantiles_of_levels(scale):
     y = scale * np.random.default_rng(4).normal(size=200)
     quantiles = ExtendedQuantiles(tl.Isotonic().fit(y, tl.Point(np.zeros(200))).law_, 0.01, 0.05)

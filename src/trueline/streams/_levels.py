@@ -45,6 +45,7 @@ from scipy.special import ndtr
 
 from trueline._validation import FloatArray
 from trueline.laws import ExponentialTail, PiecewiseLaw, ScoreLaw, Tail
+from trueline.streams._law import DelayedLaw
 
 #: An upper bound on K: the number of doublings from the smallest to the largest float64, and more.
 MOST_DOUBLINGS = 2200
@@ -71,20 +72,67 @@ class ExtendedQuantiles:
         # A law with tails is used beyond its outermost score, where a tie may have much weight.
         self.low = min(edge, 0.5 * low) if low > 0 else edge
         self.high = 1.0 - (min(edge, 0.5 * (1.0 - high)) if high < 1 else edge)
-        self._take(law)
-        if not self.bottom < self.middle < self.top:
-            # All scores tie: use the spread of a map of one row.
-            spread = ExponentialTail(abs(self.middle) or 1.0)
-            half = np.array([0.5])
-            self._take(PiecewiseLaw(np.array([self.middle]), half, half, (spread, spread)))
+        self.n_fit = law.n_fit
+        self._given = law
+        self._pairs: dict[tuple[float, float], tuple[float, float]] = {}
 
-    def _take(self, law: ScoreLaw) -> None:
-        self.law = law
+    @cached_property
+    def law(self) -> ScoreLaw:
+        """The law, or one with the spread of a single row if all scores tie."""
+        bottom, middle, top = self._ends_of(self._given)
+        if bottom < middle < top:
+            return self._given
+        spread = ExponentialTail(abs(middle) or 1.0)
+        half = np.array([0.5])
+        return PiecewiseLaw(np.array([middle]), half, half, (spread, spread))
+
+    def _ends_of(self, law: ScoreLaw) -> list[float]:
         ends = law.ppf(np.array([self.low, 0.5, self.high]))
-        self.bottom, self.middle, self.top = np.clip(ends, -_LARGEST, _LARGEST).tolist()
-        # The distances of the ends from the median, which double.
-        self.down = max(min(self.middle - self.bottom, _LARGEST), sys.float_info.min)
-        self.up = max(min(self.top - self.middle, _LARGEST), sys.float_info.min)
+        return np.clip(ends, -_LARGEST, _LARGEST).tolist()
+
+    @cached_property
+    def _ends(self) -> list[float]:
+        return self._ends_of(self.law)
+
+    @property
+    def bottom(self) -> float:
+        """The quantile below which distances from the median double."""
+        return self._ends[0]
+
+    @property
+    def middle(self) -> float:
+        """The median."""
+        return self._ends[1]
+
+    @property
+    def top(self) -> float:
+        """The quantile above which distances from the median double."""
+        return self._ends[2]
+
+    @property
+    def down(self) -> float:
+        """The distance of the bottom from the median, which doubles."""
+        return max(min(self.middle - self.bottom, _LARGEST), sys.float_info.min)
+
+    @property
+    def up(self) -> float:
+        """The distance of the top from the median, which doubles."""
+        return max(min(self.top - self.middle, _LARGEST), sys.float_info.min)
+
+    def pair(self, low: float, high: float) -> tuple[float, float]:
+        """Return the quantiles at two levels."""
+        if (low, high) not in self._pairs:
+            self._pairs = {(low, high): self._pair(low, high)}
+        return self._pairs[low, high]
+
+    def _pair(self, low: float, high: float) -> tuple[float, float]:
+        least, most = self._given.supported
+        if least <= low < 0.5 < high <= most:
+            # Quantiles between the ends, which then differ from the median, need not be known.
+            below, middle, above = self._given.ppf(np.array([low, 0.5, high])).tolist()
+            if -_LARGEST <= below < middle < above <= _LARGEST:
+                return below, above
+        return self.quantile(low), self.quantile(high)
 
     def quantile(self, level: float) -> float:
         """Return the quantile at a level, finite for every level."""
@@ -123,7 +171,7 @@ class ExtendedQuantiles:
     @cached_property
     def _knots(self) -> tuple[FloatArray, FloatArray, FloatArray, tuple[Tail, Tail]]:
         """The knots of the law, R just below and at each, and its tails."""
-        law = self.law
+        law = self.law.whole if isinstance(self.law, DelayedLaw) else self.law
         if isinstance(law, PiecewiseLaw):
             return law.knots, law.left, law.right, law.tails
         # An exponential tail falls to a share of 1 / e in one mean excess.
@@ -142,11 +190,9 @@ class ExtendedQuantiles:
             return self.law
         low, high = min(at), max(at)
         high = max(high, math.nextafter(low, math.inf))
-        pins = dict(zip(levels, (self.quantile(min(at)), self.quantile(max(at))), strict=True))
+        pins = self.pins(levels, at)
         x, left, right, (below, above) = self._knots
-        # The warped levels begin and end at the ends of the law, or at a level beyond them.
-        begin, end = (0.0 if low > self.low else low), (1.0 if high < self.high else high)
-        corners = [begin, low, high, end], [0.0, *levels, 1.0]
+        corners = self._corners(levels, at)
 
         def warp(level: FloatArray) -> FloatArray:
             return np.interp(level, *corners)
@@ -175,9 +221,29 @@ class ExtendedQuantiles:
         if (lefts == rights).all():  # one array for both means that there are no jumps
             lefts = rights
         law = PiecewiseLaw(knots, lefts, rights, tails, pins)
-        supported = warp(np.array(self.law.supported))
-        law.supported = min(float(supported[0]), levels[0]), max(float(supported[1]), levels[1])
+        law.supported = self.supported(levels, at)
         return law
+
+    def pins(self, levels: tuple[float, float], at: tuple[float, float]) -> dict[float, float]:
+        """Return the quantiles of the warped law at `levels`."""
+        return dict(zip(levels, self.pair(min(at), max(at)), strict=True))
+
+    def supported(
+        self, levels: tuple[float, float], at: tuple[float, float]
+    ) -> tuple[float, float]:
+        """Return the levels that rows support after warping."""
+        least, most = np.interp(self._given.supported, *self._corners(levels, at)).tolist()
+        return min(least, levels[0]), max(most, levels[1])
+
+    def _corners(
+        self, levels: tuple[float, float], at: tuple[float, float]
+    ) -> tuple[list[float], list[float]]:
+        """Return levels of this law, and those that they are warped to."""
+        low, high = min(at), max(at)
+        high = max(high, math.nextafter(low, math.inf))
+        # The warped levels begin and end at the ends of the law, or at a level beyond them.
+        begin, end = (0.0 if low > self.low else low), (1.0 if high < self.high else high)
+        return [begin, low, high, end], [0.0, *levels, 1.0]
 
     def _doubling_knots(self, low: float, high: float) -> tuple[FloatArray, FloatArray]:
         """Return quantiles at every doubling up to the levels, and their own levels."""
@@ -190,6 +256,27 @@ class ExtendedQuantiles:
     def _stretched(self, tail: Tail, distance: float) -> Tail:
         unit = self.up if distance > 0 else self.down
         return type(tail)(min(tail.excess * max(abs(distance) / unit, 1.0), 1e300))
+
+
+class WarpedLaw(DelayedLaw):
+    """The law whose quantiles at `levels` are those of another law `at` other levels."""
+
+    def __init__(
+        self, quantiles: ExtendedQuantiles, levels: tuple[float, float], at: tuple[float, float]
+    ) -> None:
+        self.quantiles, self.levels, self.at = quantiles, levels, at
+        self.pins = quantiles.pins(levels, at)
+        self.supported = quantiles.supported(levels, at)
+        self.n_fit = quantiles.n_fit
+
+    def _known(self, q: FloatArray) -> FloatArray | None:
+        levels = q.ravel().tolist()
+        if not all(level in self.pins for level in levels):
+            return None
+        return np.array([self.pins[level] for level in levels]).reshape(q.shape)
+
+    def _make(self) -> ScoreLaw:
+        return self.quantiles.warped(self.levels, self.at)
 
 
 def _doublings(far: FloatArray, unit: float) -> FloatArray:
@@ -225,7 +312,8 @@ def adapt_levels(
     s = np.clip(s, -_LARGEST, _LARGEST)
     # The first row is judged by the quantiles of the forecast that was issued, to the last bit.
     score = float(s[0])
-    held, missed = score <= quantiles.quantile(high), score < quantiles.quantile(low)
+    below, above = quantiles.pair(low, high)
+    held, missed = score <= above, score < below
     high += rate * (p_high - held)
     low += rate * (p_low - missed)
     if len(s) == 1:
