@@ -19,9 +19,13 @@ endif
 # One environment for each list of packages: their pins disagree, or they are large.
 READERS := $(patsubst packages/%.txt,.venvs/%/.ready,$(wildcard packages/*.txt))
 
+# What `make bench` runs.
+BENCHMARKS := core estimator mixtures memory files models online inventory depth parquet
+BENCHMARKS := $(wildcard $(BENCHMARKS:%=benchmarks/%.py))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages compare counts reproduce lint format demo bench clean
+.PHONY: help setup test packages lowest compare counts reproduce lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +38,9 @@ test: $(VENV)/.dev ## run all tests and doctests
 packages: $(READERS) ## test what needs environments of its own: other packages, Spark, a browser
 	$(PYTHON) packages/environments.py test $(ARGS)
 	@$(PYTHON) packages/environments.py list
+
+lowest: .venvs/lowest/.ready ## test with the lowest versions that pyproject.toml allows
+	$(PYTHON) packages/lowest.py test -n $(WORKERS) $(ARGS)
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
@@ -58,16 +65,10 @@ format: $(VENV)/.dev ## format the code and fix what can be fixed
 demo: $(VENV)/.core ## recalibrate an over-confident model, write report.html
 	@$(BIN)/python -m trueline.demo
 
-bench: $(VENV)/.dev ## measure speed and memory
-	$(BIN)/python benchmarks/core.py $(ARGS)
-	$(BIN)/python benchmarks/estimator.py $(ARGS)
-	$(BIN)/python benchmarks/memory.py $(ARGS)
-	$(BIN)/python benchmarks/files.py $(ARGS)
-	$(BIN)/python benchmarks/models.py $(ARGS)
-	$(BIN)/python benchmarks/online.py $(ARGS)
-	$(BIN)/python benchmarks/inventory.py $(ARGS)
-	$(BIN)/python benchmarks/depth.py $(ARGS)
-	$(BIN)/python benchmarks/parquet.py $(ARGS)
+bench: $(VENV)/.dev ## measure speed and memory: 15 minutes, with ARGS=--quick two
+	@failed=0; for script in $(BENCHMARKS); do \
+	    echo "== $$script"; $(BIN)/python $$script $(ARGS) || failed=1; \
+	done; exit $$failed
 
 clean: ## remove the environment, caches and builds
 	@rm -rf $(VENV) .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -90,3 +91,6 @@ $(VENV)/.dev: $(VENV)/.core
 
 $(READERS): .venvs/%/.ready: packages/%.txt pyproject.toml constraints/cpu.txt
 	@$(PYTHON) packages/environments.py make $*
+
+.venvs/lowest/.ready: pyproject.toml constraints/cpu.txt
+	@$(PYTHON) packages/lowest.py make

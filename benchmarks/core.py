@@ -14,8 +14,8 @@ import math
 import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -159,6 +159,53 @@ def against_uncertainty_toolbox(n: int = 100_000) -> list[Result]:
     return [faster_by("evaluate", n, ours, slow, "uncertainty-toolbox", 200)]
 
 
+def against_crepes(sizes: Sequence[int]) -> list[Result]:
+    """`Isotonic.fit` against a conformal predictive system with difficulties."""
+    try:
+        from crepes import ConformalPredictiveSystem
+    except ImportError:
+        print("crepes is not installed: its comparison is left out")
+        return []
+    out = []
+    for n in sizes:
+        y, loc, scale = forecasts(n)
+        F = tl.Normal(loc, scale)
+        t = race(
+            lambda y=y, F=F: tl.Isotonic().fit(y, F),
+            lambda y=y, loc=loc, scale=scale: ConformalPredictiveSystem().fit(y - loc, scale),
+        )
+        result = ratio_at_most("Isotonic fit", n, t, "crepes", 1.0)
+        out.append(result if n >= 100_000 else replace(result, want=""))
+    return out
+
+
+def conditional(sizes: Sequence[int], new: int = 20_000) -> list[Result]:
+    """`Conditional` with 8 features: CPU seconds of a fit, and `transform` against trees alone."""
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    out = []
+    for n in sizes:
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(n + new, 8))
+        y = X[:, 1] + np.exp(0.6 * X[:, 0]) * rng.normal(size=n + new)
+        F = tl.Normal(X[:, 1], np.ones(n + new))
+        started = time.process_time()
+        R = tl.Conditional(random_state=0).fit(y[:n], F[:n], X=X[:n])
+        t = [time.process_time() - started, 200e-6 * n]
+        out.append(ratio_at_most("Conditional fit", n, t, "200 us a row", 1.0))
+        rows = slice(0, min(n, 10_000))
+        trees = ExtraTreesRegressor(
+            R.learner_.n_estimators, min_samples_leaf=5, bootstrap=True, max_samples=0.5
+        ).fit(X[rows], y[rows])
+        t = race(
+            lambda R=R, F=F[n:], X=X[n:]: R.transform(F, X=X),
+            lambda trees=trees, X=X[n:]: trees.predict(X),
+        )
+        name = f"Conditional transform, {new:.0e} rows"
+        out.append(ratio_at_most(name, n, t, "as many trees of scikit-learn", 1.0))
+    return out
+
+
 def memory(n: int = 1_000_000) -> list[Result]:
     """Peak memory beyond the inputs, in arrays of length n."""
     y, loc, scale = forecasts(n)
@@ -231,6 +278,8 @@ def main() -> None:
     for n in (100_000,) if quick else (100_000, 1_000_000):
         show(evaluation(n))
     show(against_uncertainty_toolbox())
+    show(against_crepes((10_000, 100_000) if quick else (1_000, 10_000, 100_000, 1_000_000)))
+    show(conditional((10_000,) if quick else (10_000, 100_000, 1_000_000)))
     show(memory(100_000 if quick else 1_000_000))
     print("growth of the cost a row:")
     print("\n".join(growth(results)))

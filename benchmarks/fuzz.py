@@ -2,6 +2,7 @@
 
     python benchmarks/fuzz.py                    # 20,000 inputs
     python benchmarks/fuzz.py --inputs 1000000   # the million; some minutes on one core
+    python benchmarks/fuzz.py --flips 10000      # one flipped bit each: JSON, bytes, a network
 
 Half of the inputs get a right checksum after they were changed, so that what lies behind it is
 reached. An error that is not a ValueError, a map that cannot be used, or an input that takes more
@@ -11,19 +12,21 @@ than a second of the processor ends the run; by how much the memory grew is prin
 from __future__ import annotations
 
 import argparse
+import hashlib
 import resource
 import struct
+import tempfile
 import time
 import warnings
-import zlib
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 
 import trueline as tl
 from trueline.recalibration import _binary
 
-_BEGIN = struct.calcsize("<8sHI")
+_BEGIN = struct.calcsize("<8sH32s")
 
 
 def make_maps() -> list[tl.Recalibrator]:
@@ -53,7 +56,10 @@ def make_maps() -> list[tl.Recalibrator]:
 def mutate(inputs: int, seed: int) -> Counter[str]:
     """Change maps at random and load them; count what came of it."""
     rng = np.random.default_rng(seed)
-    originals = [R.to_bytes() for R in make_maps()]
+    maps = make_maps()
+    for R in maps:  # what is loaded once takes time
+        try_out(R)
+    originals = [R.to_bytes() for R in maps]
     counts: Counter[str] = Counter()
     for _ in range(inputs):
         data = changed(rng, originals)
@@ -96,7 +102,51 @@ def changed(rng: np.random.Generator, originals: list[bytes]) -> bytes:
             return b""
     if rng.random() < 0.5 and len(data) > _BEGIN:
         data[:10] = struct.pack("<8sH", _binary.MAGIC, _binary.VERSION)
-        data[10:_BEGIN] = struct.pack("<I", zlib.crc32(data[_BEGIN:]))
+        data[10:_BEGIN] = hashlib.sha256(data[_BEGIN:]).digest()
+    return bytes(data)
+
+
+def flip(inputs: int, seed: int) -> dict[str, Counter[str]]:
+    """Flip one bit of maps and of a network; count what loads the same, differently or not."""
+    from trueline.models import DropoutRegressor, load
+
+    rng = np.random.default_rng(seed)
+    maps = make_maps()
+    found: dict[str, Counter[str]] = {"JSON": Counter(), "bytes": Counter(), "network": Counter()}
+    forms = {"JSON": [R.to_json().encode() for R in maps], "bytes": [R.to_bytes() for R in maps]}
+    for name, contents in forms.items():
+        for i in range(inputs):
+            which = i % len(maps)
+            try:
+                R = tl.load(flipped(rng, contents[which]))
+            except ValueError:
+                found[name]["refused"] += 1
+            else:
+                same = R.to_bytes() == maps[which].to_bytes()
+                found[name]["same" if same else "DIFFERENT"] += 1
+    X = rng.normal(size=(60, 3))
+    model = DropoutRegressor(hidden=(8,), max_epochs=3, random_state=0).fit(X, X[:, 0])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "network.safetensors"
+        model.save(file)
+        content, expected = file.read_bytes(), load(file).predict(X)
+        for _ in range(inputs):
+            file.write_bytes(flipped(rng, content))
+            try:
+                loaded = load(file)
+            except ValueError:
+                found["network"]["refused"] += 1
+            else:
+                same = np.array_equal(loaded.predict(X), expected)
+                found["network"]["same" if same else "DIFFERENT"] += 1
+    return found
+
+
+def flipped(rng: np.random.Generator, content: bytes) -> bytes:
+    """Return the content with one bit flipped."""
+    data = bytearray(content)
+    bit = int(rng.integers(8 * len(data)))
+    data[bit // 8] ^= 1 << bit % 8
     return bytes(data)
 
 
@@ -121,7 +171,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--inputs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--flips", type=int, default=0)
     options = parser.parse_args()
+    if options.flips:
+        for name, counts in flip(options.flips, options.seed).items():
+            print(f"{name}: {options.flips:,} flips, seed {options.seed}: {dict(counts)}")
+        return
     mutate(100, options.seed)  # what is loaded once
     before = peak_memory()
     counts = mutate(options.inputs, options.seed)

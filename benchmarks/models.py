@@ -1,6 +1,6 @@
 """Speed of the networks, as ratios against the plain way in the same run.
 
-    python benchmarks/models.py            # the whole: about two minutes
+    python benchmarks/models.py            # the whole: about a minute
     python benchmarks/models.py --quick    # fewer epochs and runs
 
 One thread. Every ratio is of the fastest of several runs, interleaved, so that a noisy machine
@@ -45,7 +45,7 @@ def train_stacked(quick: bool) -> bool:
     X, y = make_friedman1(ROWS, noise=1.0, random_state=0)
     X_new, y_new = make_friedman1(NEW_ROWS, noise=1.0, random_state=1)
     folds = [(X[train], y[train]) for train, _ in KFold(5).split(X)]
-    single = DeepEnsembleRegressor(n_members=1, max_epochs=10 if quick else 40)
+    single = DeepEnsembleRegressor(n_members=1, max_epochs=4 if quick else 20)
     models = [clone(single).set_params(random_state=seed) for _ in folds for seed in range(5)]
     data = [fold for fold in folds for _ in range(5)]
 
@@ -56,7 +56,7 @@ def train_stacked(quick: bool) -> bool:
         return [clone(model).fit(*fold) for model, fold in zip(models, data, strict=True)]
 
     models[0].fit(*data[0])  # what torch loads at its first step is not training
-    ours, other = race(together, in_turn, rounds=3)
+    ours, other = race(together, in_turn, rounds=1 if quick else 3)
     stacked, alone = (
         np.array([np.square(m.predict(X_new) - y_new).mean() for m in way()])
         for way in (together, in_turn)
@@ -74,7 +74,9 @@ def draw_samples(quick: bool) -> bool:
     """100 samples of dropout on 2048 rows, ours and by a loop of forward passes."""
     X, y = make_friedman1(ROWS, noise=1.0, random_state=0)
     X_new, _ = make_friedman1(NEW_ROWS, noise=1.0, random_state=1)
-    model = DropoutRegressor(n_samples=SAMPLES, noise=None, max_epochs=40, random_state=0).fit(X, y)
+    epochs = 4 if quick else 40
+    model = DropoutRegressor(n_samples=SAMPLES, noise=None, max_epochs=epochs, random_state=0)
+    model.fit(X, y)
     network = as_module(model).train()  # dropout stays on
     unit = model.standardiser_
     inputs = torch.from_numpy(unit.features(X_new).astype(np.float32))

@@ -127,14 +127,14 @@ CHOICES = {
         tl.Conditional(recalibration.QuantileForest(10, random_state=0), n_levels=19)
         tl.Online()
         tl.Online(tl.Scaling(), window=30)
-        tl.Online(half_life=10.0, alarm_rows=20)
-        tl.Online(coverage=0.8, rate=0.05, alarm_rows=10)
+        tl.Online(half_life=10.0)
+        tl.Online(coverage=0.8, rate=0.05)
         tl.Online(tl.Smooth(), coverage=0.9, window=40)""",
     "online": """
         tl.Online()
         tl.Online(tl.Scaling(), window=30)
-        tl.Online(half_life=10.0, alarm_rows=20)
-        tl.Online(coverage=0.8, rate=0.05, alarm_rows=10)""",
+        tl.Online(half_life=10.0)
+        tl.Online(coverage=0.8, rate=0.05)""",
     # What is asked of every forecast, before and after recalibration.
     "asked": """
         cdf(AROUND) | sf(AROUND) | logcdf(AROUND) | logsf(AROUND) | pdf(AROUND) | logpdf(AROUND)

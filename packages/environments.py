@@ -84,8 +84,8 @@ def reason(failed: subprocess.CompletedProcess[str]) -> str:
     return errors[-1].removeprefix("ERROR: ")
 
 
-def make(name: str) -> None:
-    """Make an environment, or bring it up to date."""
+def create(name: str) -> None:
+    """Create an environment unless it is there and usable; what it holds is no longer ready."""
     usable = [str(python(name)), "-m", "pip", "--version"]
     try:
         broken = subprocess.run(usable, capture_output=True, check=False).returncode != 0
@@ -94,6 +94,18 @@ def make(name: str) -> None:
     if broken:
         subprocess.run([sys.executable, "-m", "venv", "--clear", ENVIRONMENTS / name], check=True)
     ready(name).unlink(missing_ok=True)
+
+
+def finish(name: str, missing: dict[str, str]) -> None:
+    """Mark an environment as ready; `missing` names what could not be installed, and why."""
+    part = ready(name).with_suffix(".part")
+    part.write_text(json.dumps(missing, indent=1), "utf-8")
+    part.replace(ready(name))
+
+
+def make(name: str) -> None:
+    """Make an environment, or bring it up to date."""
+    create(name)
     wanted = listed(name)
     print(f"installing {', '.join(wanted)} into .venvs/{name} (a minute or two)", flush=True)
     base = ("-e", ".", "pytest>=8.3")
@@ -110,9 +122,7 @@ def make(name: str) -> None:
                 print(f"  {package} cannot be had: {missing[package]}", flush=True)
             else:
                 have.append(package)
-    part = ready(name).with_suffix(".part")
-    part.write_text(json.dumps(missing, indent=1), "utf-8")
-    part.replace(ready(name))
+    finish(name, missing)
 
 
 def test(name: str, arguments: Sequence[str]) -> int:

@@ -21,7 +21,7 @@ class _Experiments(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not ctx.resilient_parsing:
             hint = did_you_mean(args[0], self.commands)
-            fail(f"{args[0]!r} is not an experiment.{hint} {listing()}")
+            fail(f"{args[0]!r} is not an experiment.{hint}", below=f" {listing()}")
         return super().resolve_command(ctx, args)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from reproduce import ExperimentError
 from trueline._files import write_text
 
 _HEAD = "settings"
+_CHECKSUM = "checksum"
 _REMEDY = "Start again with --fresh, or name another folder with --output."
 
 
 class Journal:
-    """A file of JSON lines: first the settings, then one result per line.
+    """A file of JSON lines: first the settings, then one result per line, each with a checksum.
 
     Parameters
     ----------
@@ -42,7 +44,14 @@ class Journal:
             file.write(_line(record))
 
     def _read(self, settings: dict[str, str]) -> None:
-        head, *records = list(_parsed(self._path.read_text(encoding="utf-8"))) or [{}]
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        found = [_record(line) for line in lines]
+        if None in found[1:-1]:
+            raise ExperimentError(
+                f"{self._path} is damaged in line {found.index(None, 1) + 1}. Delete that line, "
+                f"and its result is computed again. {_REMEDY}"
+            )
+        head, *records = (record or {} for record in found)
         before = head.get(_HEAD)
         if not isinstance(before, dict):
             raise ExperimentError(
@@ -58,20 +67,23 @@ class Journal:
             raise ExperimentError(
                 f"the results in {self._path} were made with {differences}. {_REMEDY}"
             )
-        self.records = records
+        self.records = [record for record in records if record]
 
 
 def _line(record: Mapping[str, Any]) -> str:
-    return json.dumps(record) + "\n"
+    return json.dumps({**record, _CHECKSUM: _digest(record)}) + "\n"
 
 
-def _parsed(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the records up to the first line that cannot be read."""
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError:
-            return
-        if not isinstance(record, dict):
-            return
-        yield record
+def _record(line: str) -> dict[str, Any] | None:
+    """Return the record in a line; None if the line was cut off or damaged."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or record.pop(_CHECKSUM, None) != _digest(record):
+        return None
+    return record
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(record).encode()).hexdigest()

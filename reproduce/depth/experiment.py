@@ -126,7 +126,6 @@ def _shown(
             if place in wanted:
                 dist = Normal(mean.ravel().astype(np.float64), std.ravel().astype(np.float64))
                 shown[wanted[place]] = Shown.of(
-                    part.data.images[place],
                     y,
                     part.data.mask[place],
                     mean,

@@ -17,16 +17,18 @@ from trueline.distributions import Distribution
 
 # Places of the images that are drawn in the order of their RMSE.
 _SHOWN = (0.2, 0.4, 0.6, 0.8)
-_COLUMNS = ("image", "depth", "forecast", "width before", "width after")
+_COLUMNS = ("forecast", "width before", "width after")
 _MISSES = ("missed before", "missed after")
 _NEARER, _FURTHER, _INSIDE, _INVALID = "#D55E00", "#0B559F", "0.88", "1.0"
 
 
 class Shown(NamedTuple):
-    """The panels of an image; misses are -1 if the depth is below the interval, 1 if above."""
+    """The panels of an image; misses are -1 if the depth is below the interval, 1 if above.
 
-    image: NDArray[Any]
-    depth: NDArray[Any]
+    The photograph and the measured depth are not among them: the terms of the data allow academic
+    use, and the picture is published under the licence of this repository.
+    """
+
     mean: NDArray[Any]
     widths: tuple[NDArray[Any], NDArray[Any]]
     misses: tuple[NDArray[Any], NDArray[Any]]
@@ -35,15 +37,13 @@ class Shown(NamedTuple):
     @classmethod
     def of(
         cls,
-        image: NDArray[Any],
         depth: NDArray[Any],
         mask: NDArray[np.bool_],
         mean: NDArray[Any],
         before: Distribution,
         after: Distribution,
     ) -> Self:
-        """Compute the panels; invalid pixels are NaN."""
-        valid = np.where(mask, depth, np.nan)
+        """Compute the panels; misses at invalid pixels are NaN."""
         widths, misses, held = [], [], []
         for dist in (before, after):
             lower, upper = (end.reshape(depth.shape) for end in dist.interval(COVERAGE))
@@ -51,14 +51,7 @@ class Shown(NamedTuple):
             side = np.where(mask, 1.0 * (depth > upper) - 1.0 * (depth < lower), np.nan)
             misses.append(side)
             held.append(float((side[mask] == 0).mean()) if mask.any() else np.nan)
-        return cls(
-            image,
-            valid,
-            mean,
-            (widths[0], widths[1]),
-            (misses[0], misses[1]),
-            (held[0], held[1]),
-        )
+        return cls(mean, (widths[0], widths[1]), (misses[0], misses[1]), (held[0], held[1]))
 
 
 def typical(judged: Judged) -> list[int]:
@@ -104,7 +97,7 @@ def _curves(ax: Any, found: Results) -> None:
 
 
 def draw_images(path: Path, shown: Sequence[Shown]) -> None:
-    """Draw some images, one row each, and write them as PNG."""
+    """Draw the forecasts of some images, one row each, and write them as PNG."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
@@ -116,22 +109,20 @@ def draw_images(path: Path, shown: Sequence[Shown]) -> None:
     axes = np.array(
         [[figure.add_subplot(grid[i, j]) for j in range(columns)] for i in range(len(shown))]
     )
-    depths = np.concatenate([part.ravel() for one in shown for part in (one.depth, one.mean)])
+    means = np.concatenate([one.mean.ravel() for one in shown])
     widths = np.concatenate([part.ravel() for one in shown for part in one.widths])
     # With the full range, a few wide pixels would leave all others dark.
-    metres = {"cmap": "viridis", "vmin": np.nanmin(depths), "vmax": np.nanmax(depths)}
+    metres = {"cmap": "viridis", "vmin": means.min(), "vmax": means.max()}
     spread = {"cmap": "magma", "vmin": 0.0, "vmax": np.nanquantile(widths, 0.99)}
     sides: dict[str, Any] = {
         "cmap": ListedColormap([_NEARER, _INSIDE, _FURTHER]).with_extremes(bad=_INVALID),
         "norm": BoundaryNorm([-1.5, -0.5, 0.5, 1.5], 3),
     }
     for row, one in zip(axes, shown, strict=True):
-        row[0].imshow(one.image)
-        deep = row[1].imshow(one.depth, **metres)
-        row[2].imshow(one.mean, **metres)
-        for ax, width in zip(row[3:5], one.widths, strict=True):
+        deep = row[0].imshow(one.mean, **metres)
+        for ax, width in zip(row[1:3], one.widths, strict=True):
             wide = ax.imshow(width, **spread)
-        for ax, side, held in zip(row[5:], one.misses, one.held, strict=True):
+        for ax, side, held in zip(row[3:], one.misses, one.held, strict=True):
             ax.imshow(side, interpolation="nearest", **sides)
             ax.set_xlabel(f"holds {100 * held:.0f}%", fontsize="small")
     for ax, title in zip(axes[0], (*_COLUMNS, *_MISSES), strict=True):
@@ -140,8 +131,8 @@ def draw_images(path: Path, shown: Sequence[Shown]) -> None:
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
     scales = (
-        (deep, slice(1, 3), "metres"),
-        (wide, slice(3, 5), "width of the 90% interval, metres"),
+        (deep, slice(0, 1), "depth, metres"),
+        (wide, slice(1, 3), "width of the 90% interval, metres"),
     )
     for drawn, place, label in scales:
         figure.colorbar(
@@ -158,5 +149,5 @@ def draw_images(path: Path, shown: Sequence[Shown]) -> None:
         ncols=3,
         frameon=False,
     )
-    figure.suptitle("Depth of four test images: the forecast, how sure it is, and where it misses")
+    figure.suptitle("Depths of four test images: forecasts, widths of their intervals, misses")
     save(figure, path)

@@ -40,7 +40,9 @@ class SharedFits(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """Raise: only the fitted models predict."""
         raise NotFittedError(f"{self!r} is not fitted; call predict on the model that fit returns.")
 
-    def _fit_copies(self, sets: Sequence[tuple[Any, Any, dict[str, Any]]]) -> list[Any]:
+    def _fit_copies(
+        self, sets: Sequence[tuple[Any, Any, dict[str, Any]]], steps: Any = None
+    ) -> list[Any]:
         keys = [_key(X, y) for X, y, _ in sets]
         new = {key: rows for key, rows in zip(keys, sets, strict=True) if key not in self._known}
         self._known |= dict(zip(new, _fit(self.model, list(new.values())), strict=True))

@@ -15,16 +15,18 @@ _CLASSES = {c.__name__: c for c in _STORED if c.is_exportable}
 def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:
     """Read a map that ``to_json`` or ``to_bytes`` wrote.
 
-    Everything in the file is checked: format, version, class, parameters, and that scores are
-    finite and increasing. Nothing in it is executed. The map is fitted, with results equal to the
-    last bit.
+    Everything in the file is checked: checksum, format, version, class, parameters, and that scores
+    are in range and increasing. Nothing in it is executed. The map is fitted, with results equal to
+    the last bit. The checksum guards against damage and not against attacks; `recalibration.sign`
+    renews that of a map that was edited by hand.
 
     Parameters
     ----------
     path : path or bytes
         A file of either form, or the result of ``to_bytes``.
     max_bytes : int, default 256 MiB
-        Larger files are not read; bytes with larger arrays are rejected.
+        Memory that reading the map may take. Larger files are not read, and others are refused
+        before their content is unpacked. JSON takes about 4 times its size, or 75 bytes per score.
 
     Raises
     ------

@@ -41,8 +41,37 @@ Part = str | Option | Sequence["Part"]
 Spell = Callable[[Option], str]
 
 
+def printable(text: object, *, lines: bool = False) -> str:
+    r"""Return a text that is safe to print; what is not printable becomes an escape sequence.
+
+    Names of columns, groups and files may hold characters that a terminal obeys: some fill the
+    clipboard, move the cursor, or turn the direction of text. `repr` escapes the same characters.
+
+    Parameters
+    ----------
+    text : object
+    lines : bool, default False
+        Whether to keep the ends of lines, in a text of several lines.
+
+    Examples
+    --------
+    >>> from trueline._messages import printable
+    >>> print(printable("north\x1b[2J"), printable("a\nb"), printable("süd 南"))
+    north\x1b[2J a\nb süd 南
+    """
+    shown = str(text)
+    if shown.isprintable():
+        return shown
+    return "".join(
+        c if c.isprintable() or (lines and c == "\n") else c.encode("unicode_escape").decode()
+        for c in shown
+    )
+
+
 class Worded:
     """Mixin of errors and warnings whose arguments are the parts of their message.
+
+    The message is `printable`, whatever names from files it holds.
 
     Examples
     --------
@@ -68,7 +97,7 @@ class Worded:
 def _text(part: Any, spell: Spell) -> str:
     if isinstance(part, list | tuple):
         return "".join(_text(piece, spell) for piece in part)
-    return spell(part) if isinstance(part, Option) else str(part)
+    return printable(spell(part) if isinstance(part, Option) else part)
 
 
 def joined(parts: Iterable[Part], between: str) -> Part:
@@ -114,7 +143,12 @@ def listed(names: Iterable[str], most: int = 10) -> str:
     """Return names with commas between them; only the first ones if there are many."""
     shown = list(names)
     rest = f", ... ({len(shown)} in all)" if len(shown) > most else ""
-    return ", ".join(shown[:most]) + rest
+    return ", ".join(shortened(printable(name)) for name in shown[:most]) + rest
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text, or its start if it is longer than this number of characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def reason(error: BaseException) -> str:

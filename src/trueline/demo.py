@@ -19,6 +19,8 @@ from sklearn.linear_model import BayesianRidge
 from sklearn.model_selection import train_test_split
 
 import trueline as tl
+from trueline._messages import printable
+from trueline._progress import progress
 
 SPLITS = 100
 
@@ -83,11 +85,16 @@ def average(measures: tuple[Measures, ...]) -> Measures:
     return {name: float(np.mean([m[name] for m in measures])) for name in measures[0]}
 
 
-def main(output: str | Path = "report.html") -> None:
-    """Print the effect of recalibration and write a report."""
-    results = [compare(seed) for seed in range(SPLITS)]
+def main(output: str | Path = "report.html", *, force: bool = True) -> None:
+    """Print the effect of recalibration and write a report; ``force`` replaces an existing file."""
+    results = []
+    with progress("demo", "splits") as report:
+        for seed in range(SPLITS):
+            results.append(compare(seed))
+            report(seed + 1, (seed + 1) / SPLITS)
     before, after = map(average, zip(*results, strict=True))
     wider = after["interval_width"] / before["interval_width"]
+    page = write_page(results, output, force=force)
 
     print("How far will a patient's diabetes progress? A Bayesian linear regression answers with")
     print("error bars that contain its own uncertainty but not the differences between patients.")
@@ -105,10 +112,12 @@ def main(output: str | Path = "report.html") -> None:
     print(
         f"Means over {SPLITS} random splits: a third trains, a third recalibrates, a third tests."
     )
-    print(f"The most typical split, as a page to open in a browser: {write_page(results, output)}")
+    print(f"The most typical split, as a page to open in a browser: {printable(page)}")
 
 
-def write_page(results: Sequence[tuple[Measures, Measures]], output: str | Path) -> Path:
+def write_page(
+    results: Sequence[tuple[Measures, Measures]], output: str | Path, *, force: bool = True
+) -> Path:
     """Write the report of the most typical split; return its path."""
     shown = split(most_typical(results))
     data = load_diabetes(scaled=False)  # ages in years
@@ -122,6 +131,7 @@ def write_page(results: Sequence[tuple[Measures, Measures]], output: str | Path)
         n_fit=shown.n_fit,
         title="Diabetes: a linear regression that forgets the noise",
         y_name="disease progression",
+        force=force,
     )
     return Path(path).resolve()
 

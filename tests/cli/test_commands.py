@@ -325,7 +325,7 @@ def test_the_version(trueline):
 
 
 def test_the_demo_runs(trueline, folder, monkeypatch):
-    monkeypatch.setattr(demo, "main", lambda out: sys.stdout.write(f"wrote {out}\n"))
+    monkeypatch.setattr(demo, "main", lambda out, *, force: sys.stdout.write(f"wrote {out}\n"))
     assert trueline("demo") == (0, "wrote report.html\n", "")
     (folder / "report.html").write_text("precious")
     assert trueline("demo") == (

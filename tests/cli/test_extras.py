@@ -21,7 +21,7 @@ def test_the_command_line_asks_for_its_extra(missing):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"trueline: the command line needs {missing}, which is not installed. Install it with: "
-        f'pip install "rich>=13" "typer>=0.12" "pyarrow>=16"\n'
+        f'pip install "rich>=13.8" "typer>=0.26" "pyarrow>=16"\n'
     )
 
 

@@ -109,8 +109,8 @@ def test_an_interrupt_while_threads_work(trueline, folder, parts, command):
         "apply": ["apply", "map.json", "past", "-o", "out"],
     }[command]
     code = (
-        f"{SMALL}\nimport os, signal\nfrom trueline.cli import _progress\n"
-        f"_progress._Lines.__call__ = lambda *_: os.kill(os.getpid(), {int(signal.SIGINT)})\n"
+        f"{SMALL}\nimport os, signal\nfrom trueline import _progress\n"
+        f"_progress.Display.__call__ = lambda *_: os.kill(os.getpid(), {int(signal.SIGINT)})\n"
         f"sys.argv = ['trueline', *{arguments!r}]\nfrom trueline.cli import main\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

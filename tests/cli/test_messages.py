@@ -149,8 +149,8 @@ def files(folder, trueline):
         (
             "apply no.json past.csv -o new.csv",
             (
-                "no.json is not a valid trueline map: it is not JSON (Expecting value: line 1 "
-                "column 1 (char 0)). Write it again with trueline fit."
+                "no.json is not a valid trueline map: its format is not 'trueline-recalibrator'. "
+                "Write it again with trueline fit."
             ),
         ),
         (

@@ -9,9 +9,14 @@ import sys
 
 import pytest
 
-from trueline.cli import _progress
-
 COMMAND = [sys.executable, "-m", "trueline"]
+# The same command with a bar from the start; usually short work has none.
+WITH_BAR = """
+from trueline import _progress
+_progress._SOON = 0.0
+from trueline.cli import main
+main()
+"""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -19,12 +24,12 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "TERM": "xterm-256color", "COLUMNS": "100", **more}
 
 
-def in_terminal(arguments: list[str], **more: str) -> tuple[int, str]:
+def in_terminal(arguments: list[str], command: list[str] = COMMAND, **more: str) -> tuple[int, str]:
     """Run with a terminal at both ends; return the exit code and all that it showed."""
     ours, theirs = pty.openpty()
     try:
         child = subprocess.Popen(
-            [*COMMAND, *arguments],
+            [*command, *arguments],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -64,7 +69,7 @@ def in_pipe(arguments: list[str], **more: str) -> subprocess.CompletedProcess[st
 )
 @pytest.mark.usefixtures("past")
 def test_a_terminal_shows_a_bar_and_a_pipe_no_control_codes(arguments, label, folder):
-    code, shown = in_terminal(arguments)
+    code, shown = in_terminal(arguments, [sys.executable, "-c", WITH_BAR])
     assert code == 0
     assert "\x1b[" in shown
     assert label in shown
@@ -84,8 +89,16 @@ def test_a_terminal_shows_a_bar_and_a_pipe_no_control_codes(arguments, label, fo
 @pytest.mark.usefixtures("past")
 def test_no_color_is_respected(folder):
     colour = re.compile(r"\x1b\[[0-9;]*(3[0-9]|4[0-9]|9[0-7])[0-9;]*m")
-    assert colour.search(in_terminal(["evaluate", "past.csv"])[1])
-    assert not colour.search(in_terminal(["evaluate", "past.csv"], NO_COLOR="1")[1])
+    arguments, command = ["evaluate", "past.csv"], [sys.executable, "-c", WITH_BAR]
+    assert colour.search(in_terminal(arguments, command)[1])
+    assert not colour.search(in_terminal(arguments, command, NO_COLOR="1")[1])
+
+
+@pytest.mark.usefixtures("past")
+def test_short_work_shows_no_bar_on_a_terminal(folder):
+    code, shown = in_terminal(["evaluate", "past.csv"])
+    assert code == 0
+    assert "evaluating past.csv" not in shown
 
 
 @pytest.mark.usefixtures("past")
@@ -113,29 +126,6 @@ def test_a_reader_that_has_seen_enough(folder):
     os.close(write)
     assert child.communicate()[1] == ""
     assert child.returncode == 0
-
-
-def test_lines_of_progress(monkeypatch, capsys):
-    clock = iter([0.0, 4.0, 10.0, 310.0, 1300.0])
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
-    with _progress.progress("table1", "fits") as told:
-        told(1, 0.01)  # too soon for a line
-        told(2_000, 0.2)
-        told(3_000, 0.25)
-        told(4_000, 1.0)
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err == (
-        "table1: 20%, 2,000 fits, 40 s left\n"
-        "table1: 25%, 3,000 fits, 15 min left\n"
-        "table1: 100%, 4,000 fits\n"
-    )
-
-
-def test_quick_work_has_no_lines_of_progress(capsys):
-    with _progress.progress("fitting on past.csv") as told:
-        told(65_536, 0.5)
-    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["fit", "--help"]])

@@ -24,8 +24,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, most))
 # A signal from outside, at the moment when the first rows have been read.
 STOPPED = """
 import os, signal, sys
-from trueline.cli import _progress
-_progress._Lines.__call__ = lambda *_: os.kill(os.getpid(), signal.{signal})
+from trueline import _progress
+_progress.Display.__call__ = lambda *_: os.kill(os.getpid(), signal.{signal})
 """
 
 
@@ -60,10 +60,20 @@ def test_a_file_that_was_there_outlives_a_full_disk(folder, there, arguments):
     assert (folder / arguments[-1]).read_text() == "precious"
 
 
-@pytest.mark.parametrize("signal", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("signal, code", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("name", ["fit", "to csv", "to parquet"])
-def test_an_interrupt(folder, there, name, signal):
-    done = run(STOPPED.format(signal=signal), COMMANDS[name])
-    assert (done.returncode, done.stdout) == (130, "")
+def test_an_interrupt(folder, there, name, signal, code):
+    # A parent may have passed on that it ignores the signal, as nohup does.
+    heard = f"import signal\nsignal.signal(signal.{signal}, signal.SIG_DFL)\n"
+    heard = "" if signal == "SIGINT" else heard
+    done = run(heard + STOPPED.format(signal=signal), COMMANDS[name])
+    assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr == "stopped; nothing was left behind.\n"
     assert sorted(path.name for path in folder.iterdir()) == there
+
+
+def test_nohup_is_respected(folder, there):
+    ignored = "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    done = run(ignored + STOPPED.format(signal="SIGHUP"), COMMANDS["fit"])
+    assert done.returncode == 0
+    assert (folder / "new.json").exists()

@@ -68,6 +68,11 @@ PARAMETERS = {
             "classifiers there is sklearn.calibration.CalibratedClassifierCV."
         ),
     ),
+    "a word for verbose": (
+        {"verbose": "yes"},
+        ValueError,
+        "verbose is 'yes'; expected 0 (show nothing), 1 (show the steps) or 2 (with details).",
+    ),
     "misspelt method": (
         {"method": "isotone"},
         ValueError,

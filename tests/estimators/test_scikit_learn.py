@@ -170,12 +170,6 @@ def test_diagram(rows):
     assert "Grouped" in repr(model(method=tl.Grouped()))
 
 
-def test_jobs_change_nothing(rows):
-    X, y = rows
-    one, two = (model(n_jobs=n, cv=2).fit(X, y).predict(X) for n in (None, 2))
-    np.testing.assert_array_equal(one, two)
-
-
 # ---- metadata ------------------------------------------------------------------------------
 
 

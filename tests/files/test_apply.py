@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 
 import trueline as tl
 from tests.files.cases import ENDINGS, make_case
-from trueline import _files
+from trueline import _files, _partial
 from trueline.files import Columns, FileError
 from trueline.files._apply import AddedColumns
 
@@ -325,7 +325,7 @@ def test_a_folder_that_may_not_be_written_to(new, monkeypatch, tmp_path):
     def refuse(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(_files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(_partial.os, "open", refuse)
     with pytest.raises(FileError) as caught:
         tl.files.apply(R, new, tmp_path / "out.csv")
     assert str(caught.value) == (

@@ -274,6 +274,7 @@ def test_out_of_bag_forecasts_are_those_of_the_trees_that_did_not_see_a_row():
     y = X[:, 0] + rng.normal(size=200)
     forest = RandomForestRegressor(60, oob_score=True, random_state=0).fit(X, y)
     found = read_out_of_bag(forest, X)
+    np.testing.assert_array_equal(found.rows, np.arange(200))
     np.testing.assert_allclose(found.forecast.mean(), forest.oob_prediction_, rtol=1e-12)
     row = 17
     unseen = [row not in seen for seen in forest.estimators_samples_]
@@ -283,3 +284,12 @@ def test_out_of_bag_forecasts_are_those_of_the_trees_that_did_not_see_a_row():
     np.testing.assert_allclose(found.more_noise[row], noise)
     # Some rows are in the sample of nearly every one of few trees.
     assert read_out_of_bag(RandomForestRegressor(8, random_state=0).fit(X, y), X) is None
+
+
+def test_the_few_rows_that_nearly_all_trees_saw_have_no_out_of_bag_forecast():
+    X = np.random.default_rng(0).normal(size=(3000, 1))
+    forest = RandomForestRegressor(35, max_depth=1, random_state=0).fit(X, X[:, 0])
+    seen = sum(np.isin(np.arange(3000), rows) for rows in forest.estimators_samples_)
+    found = read_out_of_bag(forest, X)
+    np.testing.assert_array_equal(found.rows, np.flatnonzero(35 - seen >= 5))
+    assert 2970 < len(found.rows) == len(found.forecast) < 3000

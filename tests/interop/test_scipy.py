@@ -54,7 +54,9 @@ def test_it_answers_as_the_forecast_does(base, form):
 def test_the_upper_tail_is_as_deep_as_the_lower(base, form):
     F = forecast(base, form)
     frozen = to_scipy(F)
-    np.testing.assert_allclose(frozen.isf(LEVELS[:, None]), F.ppf(1.0 - LEVELS).T, rtol=1e-12)
+    # The median of Student's t in older versions of scipy is 0 up to rounding.
+    close = {"rtol": 1e-12, "atol": 1e-15}
+    np.testing.assert_allclose(frozen.isf(LEVELS[:, None]), F.ppf(1.0 - LEVELS).T, **close)
     for q in (1e-6, 1e-20, 1e-80):
         y = frozen.isf(q)
         # The smallest value that is exceeded with probability q at most.

@@ -61,7 +61,7 @@ def test_the_defaults_are_those_of_the_functions(case):
 
 def test_a_recalibrated_forecast_knows_the_rows_of_its_fit():
     y, F = np.linspace(-2.0, 2.0, 80), tl.Normal(np.zeros(80), 0.5)
-    for R in (tl.Isotonic(), tl.Smooth(), tl.Auto(), tl.Online(), tl.Online(coverage=0.9)):
+    for R in (tl.Isotonic(), tl.Smooth(), tl.Auto(), tl.Online(half_life=np.inf)):
         G = R.fit(y, F).transform(F)
         assert tl.evaluate(y, G).n_fit == tl.evaluate(y[:40], G[:40]).n_fit == 80
         assert tl.evaluate(y, G) == tl.evaluate(y, G, n_fit=R.n_fit())

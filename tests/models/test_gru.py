@@ -19,6 +19,7 @@ from trueline.models import (
     fit_many,
     load,
 )
+from trueline.models._persistence import _digest
 
 torch = pytest.importorskip("torch")
 
@@ -363,7 +364,8 @@ def test_a_file_that_lies_is_refused(change, said, tmp_path):
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         document = json.loads(file.metadata()["trueline"])
     document["params"] |= change
-    save_file(tensors, path, metadata={"trueline": json.dumps(document)})
+    text = json.dumps(document)
+    save_file(tensors, path, metadata={"trueline": text, "sha256": _digest(text, tensors)})
     with pytest.raises(ValueError, match="is not a network that trueline can load") as caught:
         load(path)
     assert said in str(caught.value)

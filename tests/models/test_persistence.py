@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from tests.models.cases import MODELS, make_rows, name
-from trueline.models import DropoutRegressor, load
+from trueline.models import DropoutRegressor, _persistence, load
 
 each_model = pytest.mark.parametrize("model", MODELS, ids=name)
 
@@ -32,7 +32,8 @@ def saved(tmp_path_factory):
 def written(tmp_path, tensors, document):
     path = tmp_path / "bad.safetensors"
     text = document if isinstance(document, str) else json.dumps(document)
-    save_file(tensors, path, metadata={"trueline": text})
+    metadata = {"trueline": text, "sha256": _persistence._digest(text, tensors)}
+    save_file(tensors, path, metadata=metadata)
     return path
 
 
@@ -159,6 +160,42 @@ def test_half_a_file_is_refused(saved, tmp_path):
     path = written(tmp_path, *saved)
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="cannot be read as safetensors"):
+        load(path)
+
+
+def test_a_network_without_its_checksum_is_refused(saved, tmp_path):
+    tensors, document = saved
+    text, path = json.dumps(document), tmp_path / "bad.safetensors"
+    for metadata, said in [
+        ({}, "its content has no checksum"),
+        ({"sha256": "0" * 64}, "its content does not match its checksum"),
+    ]:
+        save_file(tensors, path, metadata={"trueline": text, **metadata})
+        with pytest.raises(ValueError, match=f"{said}, so it was damaged or changed. Write it"):
+            load(path)
+
+
+def test_a_flipped_bit_is_refused(saved, tmp_path):
+    """In ``benchmarks/fuzz.py`` in larger number."""
+    path = written(tmp_path, *saved)
+    data = path.read_bytes()
+    expected = load(path).predict(np.zeros((1, 3)))
+    for bit in np.random.default_rng(0).permutation(8 * len(data))[:400]:
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        path.write_bytes(damaged)
+        try:
+            found = load(path)
+        except ValueError:
+            continue
+        # A space between parts of the header may become another one.
+        assert np.array_equal(found.predict(np.zeros((1, 3))), expected)
+
+
+def test_a_long_header_is_refused_unread(tmp_path):
+    path = tmp_path / "long.safetensors"
+    path.write_bytes((1 << 23).to_bytes(8, "little") + b"{" + b" " * (1 << 23))
+    with pytest.raises(ValueError, match="its header has 8,388,608 bytes; expected at most"):
         load(path)
 
 

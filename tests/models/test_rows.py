@@ -1,5 +1,7 @@
 """Rows that are few, flat, huge or tiny, and settings that cannot work."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -162,7 +164,21 @@ def test_progress_is_shown_when_asked_for(capsys):
     model.fit(X, y)
     assert capsys.readouterr().err == ""
     model.set_params(progress=True).fit(X, y)
-    assert capsys.readouterr().out == ""
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err == "DropoutRegressor: 100%, epoch 3 of at most 3, 1 of 1 networks done\n"
+
+
+def test_the_epochs_of_folds_are_steps_of_the_fit_around_them(capsys, monkeypatch):
+    monkeypatch.setattr("trueline._progress._EVERY", 0.0)
+    X, y = make_rows(30)
+    network = small(DropoutRegressor, max_epochs=2, progress=True)
+    tl.CalibratedRegressor(network, cv=2, scale_estimator=None, verbose=1).fit(X, y)
+    shown = re.findall("fitting folds 1 to 2 at once, (.*networks)", capsys.readouterr().err)
+    assert shown == [
+        "epoch 1 of at most 2, 0 of 2 networks",
+        "epoch 2 of at most 2, 2 of 2 networks",
+    ]
 
 
 def test_the_models_are_found_from_the_top():

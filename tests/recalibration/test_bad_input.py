@@ -1,11 +1,13 @@
 """What cannot be right is refused, in words that say what was received and how to mend it."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 
 import trueline as tl
+from tests.recalibration.documents import signed
 from trueline.testing._trial import BASES, make_rows
 
 F = tl.Normal([0.0, 0.0, 0.0], 1.0)
@@ -146,14 +148,47 @@ def test_arguments_in_the_wrong_order():
     refused(TypeError, message, tl.Isotonic().fit, F, Y)
 
 
-def test_a_score_that_overflows():
-    message = (
-        "a score is not finite: y lies further from its forecast than float64 can count in units "
-        "of the forecast's scale. Check for a scale that is almost 0."
-    )
-    for recalibrator in (tl.Isotonic(), tl.Scaling()):
-        refused(ValueError, message, recalibrator.fit, [1e10, 0.0], tl.Normal([0, 0], 1e-300))
-    refused(ValueError, message, tl.Isotonic().fit, [1e308], tl.Point(-1e308))
+RANGE = (
+    "a score is {}, beyond what float64 can carry; expected 0 or a size of about 1e-100 to 1e+100. "
+    "Check for a forecast whose scale is almost 0 or huge, and for outcomes in another unit."
+)
+EVERY = [
+    tl.Isotonic(),
+    tl.Smooth(),
+    tl.BetaCalibration(),
+    tl.Scaling(),
+    tl.Auto(),
+    tl.Grouped(),
+    tl.Online(),
+    tl.Conditional(),
+]
+
+
+@pytest.mark.parametrize("recalibrator", EVERY, ids=repr)
+@pytest.mark.parametrize("scale, score", [(1e-300, "1e+300"), (1e300, "1e-300"), (4e-309, "inf")])
+def test_a_score_out_of_range(recalibrator, scale, score):
+    """One rule for all, word for word."""
+    y, F = np.ones(30), tl.Normal(np.zeros(30), scale)
+    given = {"groups": ["a"] * 30} if recalibrator.needs_groups else {}
+    given |= {"X": np.zeros((30, 1))} if recalibrator.needs_features else {}
+    refused(ValueError, RANGE.format(score), recalibrator.fit, y, F, **given)
+    if hasattr(recalibrator, "partial_fit") and not given:
+        refused(ValueError, RANGE.format(score), recalibrator.partial_fit, y, F)
+    if recalibrator.learns_from_scores and not given and score != "inf":
+        s = [0.0, float(score)]
+        refused(ValueError, RANGE.format(score), recalibrator.fit_scores, s)
+        refused(ValueError, RANGE.format(score), recalibrator.fit_scores, [-1.0, 0.0], upper=s)
+
+
+@pytest.mark.parametrize("value", [-1e308, 1.0001e100, 9.9e-101, 5e-324])
+def test_a_loaded_score_out_of_range(value):
+    for R in (tl.Smooth().fit_scores([1.0, 2.0]), tl.Online(window=5).fit([1.0], tl.Point([0.0]))):
+        document = json.loads(R.to_json())
+        state = document["state"]
+        state.get("scores", state.get("memory"))["values"][0] = value
+        fault = f"the input is not a valid trueline map: {RANGE.format(f'{value:g}')}"
+        with pytest.raises(ValueError, match=re.escape(fault)):
+            tl.load(signed(document).encode())
 
 
 # ---- weights ---------------------------------------------------------------------------
@@ -202,8 +237,8 @@ def test_a_score_that_overflows():
             [1e308, 1e308, 1e308],
             ValueError,
             (
-                "sample_weight sums to more than float64 can hold; expected a finite sum. Divide "
-                "the weights by their mean."
+                "sample_weight sums to inf, beyond what float64 can carry; expected at most 1e+30. "
+                "Divide the weights by their mean."
             ),
         ),
     ],

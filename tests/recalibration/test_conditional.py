@@ -116,7 +116,7 @@ def test_inputs_and_parameters_are_left_alone():
     np.testing.assert_array_equal(X, kept[0])
     np.testing.assert_array_equal(y, kept[1])
     assert R.learner is forest
-    assert not hasattr(forest, "_leaves")
+    assert not hasattr(forest, "_table")
     assert repr(R) == text
 
 
@@ -238,7 +238,7 @@ def test_quantiles_of_a_forest_follow_the_law_given_x():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(4000, 1))
     s = rng.uniform(size=4000) * np.where(X[:, 0] < 0.5, 1.0, 10.0)
-    forest = QuantileForest(100, min_samples_leaf=50, random_state=0).fit(X, s)
+    forest = QuantileForest(100, random_state=0).fit(X, s)
     x = np.linspace(0.05, 0.45, 41)[:, None]
     # Over x the noise of single leaves averages out.
     for part, width in ((x, 1.0), (x + 0.5, 10.0)):
@@ -249,7 +249,7 @@ def test_quantiles_of_a_forest_follow_the_law_given_x():
 def test_out_of_bag_quantiles_do_not_know_the_row():
     rng = np.random.default_rng(0)
     X, s = rng.normal(size=(500, 2)), rng.normal(size=500)
-    forest = QuantileForest(200, random_state=0).fit(X, s)
+    forest = QuantileForest(200, min_samples_leaf=2, random_state=0).fit(X, s)
     honest = (s <= forest.out_of_bag_quantiles([0.1, 0.9]).T).mean(axis=1)
     knowing = (s <= forest.predict_quantiles(X, [0.1, 0.9]).T).mean(axis=1)
     np.testing.assert_allclose(honest, [0.1, 0.9], atol=0.05)

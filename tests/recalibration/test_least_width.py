@@ -131,6 +131,15 @@ class TestScreen:
         assert has_outlying((y - loc) / scale)
         assert not screen(y, tl.Normal(loc, scale))
 
+    @pytest.mark.parametrize("factor", [0.0, 1e-9, 0.01, 1.0])
+    @pytest.mark.parametrize("sign", [-1.0, 1.0])
+    def test_sorted_scores_are_judged_as_unsorted_ones(self, factor, sign):
+        # A share of the rows is nearer than 1 / 60 of the largest if the factor is small.
+        for share in (0.2, 0.25, 0.3, 1.0):
+            s = sign * np.random.default_rng(0).uniform(0.5, 1.0, size=400)
+            s[: round(400 * share)] *= factor
+            assert has_outlying(np.sort(s), in_order=True) == has_outlying(s)
+
     def test_over_confidence_of_all_rows_is_not_suspicious(self):
         loc, scale, y = rows(1000)
         assert not screen(y, tl.Normal(loc, 1e-6 * scale))
@@ -255,3 +264,36 @@ def test_mean_and_error_with_equal_weights_are_the_plain_ones():
 def test_the_first_share_is_none():
     assert SHARES[0] == 0.0
     assert list(SHARES) == sorted(SHARES)
+
+
+def outcomes(case: str, loc, scale, y):
+    """Change rows so that they need a preparation, or look as if they did."""
+    if case == "collapsed":
+        scale[7] *= 1e-6
+    elif case == "overflowing":
+        scale[7] = 1e-310
+    elif case == "outliers":
+        y[:5] += 1e6
+    elif case == "tied":
+        y[:40], loc[:40], scale[:40] = 0.5, 0.0, 1.0
+    elif case == "zeros":
+        y[::20] = y.min() - 1.0  # in all parts of the rows
+    elif case == "counts":
+        y[:] = np.floor(np.abs(y))
+    return y, tl.Normal(loc, scale)
+
+
+@pytest.mark.parametrize(
+    "case", ["clean", "collapsed", "overflowing", "outliers", "tied", "zeros", "counts"]
+)
+@pytest.mark.parametrize("n", [200, 9000])
+def test_rows_that_need_no_preparation_are_fitted_as_if_prepared(case, n):
+    y, F = outcomes(case, *rows(n))
+    R, slow = tl.Isotonic(), tl.Isotonic()
+    slow._fit_prepared(slow._prepare(y, F, None), y, F)
+    R.fit(y, F)
+    assert R._preparation == slow._preparation
+    assert (R.atoms_ is None) == (case not in {"zeros", "counts"})
+    assert (R.least_width_ > 0) == (case in {"collapsed", "overflowing"})
+    np.testing.assert_array_equal(R.scores_.values, slow.scores_.values)
+    np.testing.assert_array_equal(R.scores_.cumulative(), slow.scores_.cumulative())

@@ -60,7 +60,7 @@ WEIGHTS = {
     "one beyond all others": np.append(1e17, np.ones(19)),
     "the last beyond all others": np.append(np.ones(19), 1e17),
     "tiny": np.full(20, 1e-300),
-    "huge": np.full(20, 1e300),
+    "huge": np.full(20, 1e28),
     "thirds": np.full(20, 1 / 3),
 }
 

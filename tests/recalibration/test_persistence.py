@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import trueline as tl
+from tests.recalibration.documents import signed
 from trueline._messages import InputError
+from trueline.recalibration import sign
 
 RESIDUALS = tl.Point(np.zeros(4))
 
@@ -46,13 +48,13 @@ def document(name="exact"):
     return json.loads(TEXTS[name])
 
 
-def refused(path, content, fault):
-    """Assert that a file is refused with this one error."""
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+def refused(path, content, fault, remedy=""):
+    """Assert that a file, signed unless it is bytes, is refused with this one error."""
+    path.write_bytes(content if isinstance(content, bytes) else signed(content).encode())
     with pytest.raises(ValueError) as caught:  # noqa: PT011  (compared in full below)
         tl.load(path)
     assert type(caught.value) is InputError
-    expected = f"{path} is not a valid trueline map: {fault}. Write it again with to_json."
+    expected = f"{path} is not a valid trueline map: {fault}. Write it again with to_json.{remedy}"
     assert str(caught.value) == expected
 
 
@@ -69,7 +71,7 @@ def test_round_trip(path, name):
 
 def test_the_document_is_plain_json_with_a_version():
     found = document("compressed")
-    assert list(found) == ["format", "version", "recalibrator", "state"]
+    assert list(found) == ["format", "version", "recalibrator", "state", "sha256"]
     assert found["format"] == "trueline-recalibrator"
     assert found["version"] == 1
     assert found["recalibrator"] == {
@@ -79,18 +81,19 @@ def test_the_document_is_plain_json_with_a_version():
     assert set(found["state"]["scores"]) == {"kind", "values", "lower", "upper", "error"}
 
 
-EXTREMES = [-1.7976931348623157e308, -1e-320, -0.0, 5e-324, 2.2250738585072014e-308, 0.1 + 0.2]
-EXTREMES += [1.0, np.nextafter(1.0, 2.0), 1e22, 1e23, 1e308, 1.7976931348623157e308]
+MOST = 2.0**332
+EXTREMES = [-MOST, -1 / MOST, -0.0, 1 / MOST, np.nextafter(1 / MOST, 1.0), 0.1 + 0.2]
+EXTREMES += [1.0, np.nextafter(1.0, 2.0), 1e22, 1e23, np.nextafter(MOST, 1.0), MOST]
 
 
-def test_every_float64_survives(path):
+def test_every_score_survives(path):
     tl.Isotonic().fit(EXTREMES, tl.Point(np.zeros(len(EXTREMES)))).to_json(path)
     values = tl.load(path).scores_.values
     assert values.tobytes() == np.array(EXTREMES).tobytes()
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, unique=True))
+@given(st.lists(st.floats(1 / MOST, MOST) | st.floats(-MOST, -1 / MOST), min_size=1, unique=True))
 def test_any_scores_survive(y):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "map.json"
@@ -142,7 +145,9 @@ def test_a_directory(tmp_path):
 def test_an_oversized_file(path):
     MAPS["exact"].to_json(path)
     size = path.stat().st_size
-    tl.load(path, max_bytes=size)
+    tl.load(path, max_bytes=10 * size)
+    with pytest.raises(ValueError, match=r"reading it takes up to .*, or raise max_bytes\.$"):
+        tl.load(path, max_bytes=2 * size)
     message = (
         f"{path} has {size} bytes; expected at most {size - 1}. "
         f"Compress the map before writing it, or raise max_bytes."
@@ -159,33 +164,41 @@ def test_an_oversized_file_is_not_read(path):
 
 
 @pytest.mark.parametrize(
-    "content, fault",
-    [
-        (b"", "it is not JSON (Expecting value: line 1 column 1 (char 0))"),
-        (b"\n", "it is not JSON (Expecting value: line 2 column 1 (char 1))"),
-        (b"\x80\x04\x95pickle", "it is not UTF-8 text"),
-        (b"\x00" * 8, "it is not JSON (Expecting value: line 1 column 1 (char 0))"),
-        (b"{} {}", "it is not JSON (Extra data: line 1 column 4 (char 3))"),
-        (b"null", "the outermost value is not an object"),
-        (b"[1, 2]", "the outermost value is not an object"),
-        (b'"text"', "the outermost value is not an object"),
-        (b"NaN", "it holds NaN"),
-        (b"{}", "its format is not 'trueline-recalibrator'"),
-        (b'{"a": 1, "a": 1}', "a key stands twice"),
-        (b"[" * 100_000, "it is nested too deeply"),
-        (b"[" * 100_000 + b"]" * 100_000, "it is nested too deeply"),
-        (b'{"a":' * 50_000 + b"1" + b"}" * 50_000, "it is nested too deeply"),
-    ],
+    "content",
+    [b"", b"\n", b"\x80\x04\x95pickle", b"\x00" * 8, b"{}", b"null", b"[1, 2]", b"[" * 100_000],
     ids=lambda value: repr(value)[:24],
 )
-def test_what_is_no_document(path, content, fault):
+def test_what_is_no_document(path, content):
+    refused(path, content, "its format is not 'trueline-recalibrator'")
+
+
+FORMAT = '{"format": "trueline-recalibrator"'
+
+
+@pytest.mark.parametrize(
+    "content, fault",
+    [
+        (FORMAT + "} {}", "it is not JSON (Extra data: line 1 column 37 (char 36))"),
+        (FORMAT + ', "a": NaN}', "it holds NaN"),
+        (FORMAT + ', "a": 1, "a": 1}', "a key stands twice"),
+        (FORMAT + ', "a": ' + "[" * 100_000 + "}", "it is nested too deeply"),
+        (FORMAT + ', "a": ' + '{"a":' * 50_000 + "1" + "}" * 50_001, "it is nested too deeply"),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
+def test_what_is_signed_and_no_document(path, content, fault):
     refused(path, content, fault)
 
 
 def test_a_number_with_too_many_digits(path):
-    path.write_text("1" * 5000)
+    path.write_text(signed(FORMAT + ', "a": ' + "1" * 5000 + "}"))
     with pytest.raises(ValueError, match=r"is not a valid trueline map: it is not JSON \(Exceeds"):
         tl.load(path)
+
+
+# ---- the checksum ----------------------------------------------------------------------
+
+SIGN = " If you edited it on purpose, sign it: trueline.recalibration.sign(path)."
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -193,8 +206,58 @@ def test_every_truncation_is_refused(path, name):
     text = TEXTS[name]
     for length in range(0, len(text), 7):
         path.write_text(text[:length])
-        with pytest.raises(ValueError, match="is not a valid trueline map: it is not JSON"):
+        with pytest.raises(ValueError, match=r"its format is not|it has no checksum at its end"):
             tl.load(path)
+
+
+@pytest.mark.parametrize("write", [tl.Recalibrator.to_json, tl.Recalibrator.to_bytes])
+def test_every_flipped_bit_is_refused(write):
+    """In ``benchmarks/fuzz.py`` in larger number."""
+    data = write(MAPS["grouped"])
+    data = data.encode() if isinstance(data, str) else data
+    for bit in np.random.default_rng(0).permutation(8 * len(data))[:1500]:
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        try:
+            found = tl.load(bytes(damaged))
+        except ValueError:
+            continue
+        # A space before or after the checksum may become another one.
+        assert found.to_bytes() == MAPS["grouped"].to_bytes()
+
+
+def test_a_map_without_its_checksum_is_refused(path):
+    found = document()
+    del found["sha256"]
+    fault = "it has no checksum at its end, so it was damaged or edited"
+    refused(path, json.dumps(found).encode(), fault, SIGN)
+    # Other tools may sort the keys or write spaces, so that the checksum is not that of the text.
+    refused(path, json.dumps(document(), sort_keys=True).encode(), fault, SIGN)
+    fault = "its checksum is wrong, so it was damaged or edited"
+    refused(path, json.dumps(document(), indent=1).encode(), fault, SIGN)
+
+
+@pytest.mark.parametrize("style", [{"indent": 2}, {"sort_keys": True}, {"separators": (",", ":")}])
+def test_a_map_that_was_edited_by_hand_can_be_signed(path, style):
+    found = document()
+    found["state"]["scores"]["values"][-1] = 99.5
+    text = json.dumps(found, **style)
+    path.write_text(text + "\n")
+    sign(path)
+    assert tl.load(path).scores_.values[-1] == 99.5
+    signed_text = path.read_text()
+    sign(path)
+    assert path.read_text() == signed_text
+    if "indent" in style:  # the layout is kept
+        assert text.splitlines()[:-3] == signed_text.splitlines()[:-1]
+
+
+def test_only_an_object_is_signed(path):
+    for content in (b"", b"[1]", b"{}", b"\xff{}", MAPS["exact"].to_bytes()):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="is not a JSON object; expected a map that to_json"):
+            sign(path)
+        assert path.read_bytes() == content
 
 
 # ---- documents that are not maps -------------------------------------------------------
@@ -285,7 +348,10 @@ KINDS = "('standardised', 'residual', 'normal score')"
         (
             "grouped",
             ["recalibrator", "params", "recalibrator"],
-            {"class": "Grouped", "params": {"recalibrator": None, "shrinkage": 1.0}},
+            {
+                "class": "Grouped",
+                "params": {"recalibrator": None, "shrinkage": 1.0, "support": "auto"},
+            },
             (
                 "recalibrator is Grouped(shrinkage=1.0); expected Isotonic, Smooth, "
                 "BetaCalibration, Scaling or Auto"
@@ -360,14 +426,14 @@ def test_a_wrong_value(path, name, where, value, fault):
     for key in where[:-1]:
         node = node[key]
     node[where[-1]] = value
-    refused(path, json.dumps(found), fault)
+    refused(path, found, fault)
 
 
 @pytest.mark.parametrize("name", ["format", "version", "recalibrator", "state"])
 def test_a_missing_part(path, name):
     found = document()
     del found[name]
-    path.write_text(json.dumps(found))
+    path.write_text(signed(found))
     with pytest.raises(ValueError, match="is not a valid trueline map"):
         tl.load(path)
 
@@ -395,22 +461,22 @@ def test_a_group_named_by_a_number_beyond_float64(path):
 
 def test_weights_that_overflow(path):
     found = document("weighted")
-    found["state"]["scores"]["weights"] = [1e308] * 12
-    refused(path, json.dumps(found), "the weights overflow")
+    found["state"]["scores"]["weights"] = [1e29] * 12
+    refused(path, found, "the weights overflow")
 
 
 @pytest.mark.parametrize("depth", [300, 450, 900])
 def test_deep_nesting_in_a_parameter(path, depth):
     text = TEXTS["auto"].replace('"cv": 2', '"cv": ' + "[" * depth + "]" * depth)
     assert text != TEXTS["auto"]
-    path.write_text(text)
+    path.write_text(signed(text))
     with pytest.raises(ValueError, match="is not a valid trueline map") as caught:
         tl.load(path)
     assert len(str(caught.value)) < 1000
 
 
 def test_deep_nesting_of_recalibrators(path):
-    text = '{"class": "Grouped", "params": {"recalibrator": %s, "shrinkage": 1.0}}'
+    text = '{"class": "Grouped", "params": {"recalibrator": %s, "shrinkage": 1, "support": null}}'
     nested = "null"
     for _ in range(50):
         nested = text % nested
@@ -483,7 +549,7 @@ def test_mutated_documents(data):
             node.insert(where[-1], copy.deepcopy(node[where[-1]]))
         else:
             node[f"{where[-1]}!"] = value
-    loads_or_refuses(json.dumps(found).encode())
+    loads_or_refuses(signed(found).encode())
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -554,7 +620,7 @@ def test_a_folder_that_cannot_be_written_to(path, monkeypatch):
     def denied(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(tempfile, "mkstemp", denied)
+    monkeypatch.setattr(os, "open", denied)
     message = (
         f"[Errno {errno.EACCES}] cannot write {path}: Permission denied. Name a folder that is "
         f"there, can be written to and has room"

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import tempfile
 
 import numpy as np
 import pytest
@@ -119,7 +118,7 @@ def test_a_folder_that_may_not_be_written_to(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(PermissionError, match=r"cannot write .*report\.html: Permission denied"):
         tl.report(Y, F, tmp_path / "report.html")
 

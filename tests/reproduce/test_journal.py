@@ -1,7 +1,5 @@
 """The journal of results."""
 
-import json
-
 import pytest
 
 from reproduce import ExperimentError
@@ -32,10 +30,20 @@ def test_a_line_that_was_cut_off_is_left_out(path):
     journal = Journal(path, SETTINGS)
     assert journal.records == [{"split": 0}]
     journal.append({"split": 1})
-    assert [json.loads(line) for line in path.read_text().splitlines()[1:]] == [
-        {"split": 0},
-        {"split": 1},
-    ]
+    assert Journal(path, SETTINGS).records == [{"split": 0}, {"split": 1}]
+
+
+def test_a_damaged_line_is_an_error(path):
+    journal = Journal(path, SETTINGS)
+    for split in (0, 1):
+        journal.append({"split": split, "crps": 0.125})
+    whole = path.read_text()
+    path.write_text(whole.replace("0.125", "0.135", 1))
+    with pytest.raises(ExperimentError, match=r"is damaged in line 2\. Delete that line"):
+        Journal(path, SETTINGS)
+    # The last line may have been cut off, so that its result is computed again.
+    path.write_text("0.135".join(whole.rsplit("0.125", 1)))
+    assert Journal(path, SETTINGS).records == [{"split": 0, "crps": 0.125}]
 
 
 def test_results_of_other_settings_are_not_mixed_in(path):

@@ -92,7 +92,7 @@ class Together(RegressorMixin, BaseEstimator):
 
     asked = 0
 
-    def _fit_copies(self, sets):
+    def _fit_copies(self, sets, steps):
         type(self).asked += 1
         return [clone(self).fit(X, y, **params) for X, y, params in sets]
 

@@ -44,6 +44,7 @@ def report(
     unit: str | None = None,
     n_fit: float | None = None,
     random_state: RandomState = 0,
+    force: bool = True,
 ) -> Path:
     """Write a page that shows whether intervals hold, in words, plots and tables.
 
@@ -76,6 +77,8 @@ def report(
         verdict takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
         Used if a forecast has steps; see `pit`.
+    force : bool, default True
+        Whether to replace an existing file.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def report(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CalibrationWarning)  # warned above
         text = page(_content(inputs, unsupported, title, y_name, unit, target.name))
-    write_text(target, text)
+    write_text(target, text, force=force)
     return target
 
 

@@ -5,14 +5,14 @@
 
 import sys
 
+from trueline._progress import progress
 from trueline.cli._errors import command, fail, stopped
-from trueline.cli._progress import progress
 
 __all__ = ["command", "fail", "main", "progress", "stopped"]
 
 # The packages of the extra `cli`. They are named one by one, because "trueline[cli]" can only be
 # installed where trueline comes from.
-_PACKAGES = '"rich>=13" "typer>=0.12" "pyarrow>=16"'
+_PACKAGES = '"rich>=13.8" "typer>=0.26" "pyarrow>=16"'
 
 
 def main() -> None:

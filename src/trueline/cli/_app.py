@@ -300,6 +300,9 @@ def demo(
     """Show an over-confident model before and after recalibration."""
     from trueline import demo as demonstration
     from trueline._files import check_writable
+    from trueline.cli._errors import notes, print_notes
 
     check_writable(out, force=force)
-    demonstration.main(out)
+    with notes() as found:
+        demonstration.main(out, force=force)
+    print_notes(found)

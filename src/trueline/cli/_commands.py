@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueline import files
-from trueline._files import cannot_write, check_writable
+from trueline._files import cannot_write, check_writable, write_bytes
 from trueline._load import load
-from trueline._messages import count, did_you_mean, listed, percent
+from trueline._messages import count, did_you_mean, listed, percent, printable
+from trueline._progress import progress
 from trueline._validation import level, levels
 from trueline._warnings import warn
 from trueline.cli._errors import notes, print_notes
-from trueline.cli._progress import progress
+from trueline.cli._terminal import print_json, print_line, print_lines
 from trueline.cli._words import (
-    as_json,
     evaluation_as_dict,
     evaluation_in_words,
     supported,
@@ -73,7 +73,7 @@ def evaluate(
     recalibrator = None if map_file is None else _load(map_file)
     forecasts = _open(file, text, columns)
     layout = forecasts.layout
-    with notes() as found, progress(f"evaluating {file.name}") as report_progress:
+    with notes() as found, progress(f"evaluating {printable(file.name)}") as report_progress:
         result = files.evaluate(forecasts, recalibrator, coverage=share, progress=report_progress)
         if recalibrator is None:
             _warn_if_not_given(file, layout, share)
@@ -82,11 +82,11 @@ def evaluate(
         document = _about(file, result.overall.n, layout) | evaluation_as_dict(result)
         if map_file is not None:
             document["map"] = str(map_file)
-        print(as_json(document | {"notes": found}))
+        print_json(document | {"notes": found})
         return
     after = "" if map_file is None else f", recalibrated by {map_file}"
-    print(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
-    print(evaluation_in_words(result))
+    print_line(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
+    print_lines(evaluation_in_words(result))
     print_notes(found)
 
 
@@ -110,20 +110,13 @@ def fit(
     check_writable(out, force=force)
     forecasts = _open(file, text, columns)
     layout = forecasts.layout
-    with notes() as found, progress(f"fitting on {file.name}") as report_progress:
+    with notes() as found, progress(f"fitting on {printable(file.name)}") as report_progress:
         chosen = _recalibrator(method, layout.group).set_params(support=_support(support))
         recalibrator = files.fit(forecasts, chosen, max_knots=max_knots, progress=report_progress)
         few = supported(recalibrator, forecasts.source.rows)
         if few is not None:
             warn(few)
-    try:
-        _ = (
-            recalibrator.to_bytes(out)
-            if out.suffix.lower() == ".bin"
-            else recalibrator.to_json(out)
-        )
-    except OSError as error:
-        raise cannot_write(out, error) from None
+        _write_map(recalibrator, out, force)
     rows = forecasts.source.rows
     off = recalibrator.compression_error_
     groups = recalibrator.groups_
@@ -140,16 +133,16 @@ def fit(
             document["groups"] = [str(group) for group in groups]
         if best is not None:
             document["chosen"] = best
-        print(as_json(document | {"notes": found}))
+        print_json(document | {"notes": found})
         return
-    print(f"{file}: {count(rows, 'row')}, {layout.describe()}")
+    print_line(f"{file}: {count(rows, 'row')}, {layout.describe()}")
     what = repr(recalibrator) if best is None else f"{recalibrator!r} chose {best}"
     if groups is not None:
         what += f", {count(len(groups), 'group')}"
     bound = f", rank error below {off:.2g}" if off else ""
     if recalibrator._preparation != Preparation():
         bound += f", {recalibrator._preparation}"
-    print(f"{out}: {what}, {count(_scores(recalibrator), 'score')}{bound}")
+    print_line(f"{out}: {what}, {count(_scores(recalibrator), 'score')}{bound}")
     print_notes(found)
 
 
@@ -176,7 +169,7 @@ def apply(
     layout = forecasts.layout
     if layout.group is not None and not recalibrator.needs_groups:
         raise FileError(f"{map_file} was fitted without groups. Leave out --group.")
-    with notes() as found, progress(f"recalibrating {file.name}") as report_progress:
+    with notes() as found, progress(f"recalibrating {printable(file.name)}") as report_progress:
         rows = files.apply(
             recalibrator,
             forecasts,
@@ -190,9 +183,11 @@ def apply(
         )
     if json:
         document = _about(file, rows, layout) | {"map": str(map_file), "out": str(out)}
-        print(as_json(document | {"notes": found}))
+        print_json(document | {"notes": found})
         return
-    print(f"{out}: {count(rows, 'row')} of {file}, {layout.describe()}, recalibrated by {map_file}")
+    print_line(
+        f"{out}: {count(rows, 'row')} of {file}, {layout.describe()}, recalibrated by {map_file}"
+    )
     print_notes(found)
 
 
@@ -220,18 +215,15 @@ def report(
     recalibrator = None if map_file is None else _load(map_file)
     forecasts = _open(file, text, columns)
     layout = forecasts.layout
-    with notes() as found:
-        with progress(f"reading {file.name}") as report_progress:
-            sample = sample_rows(
-                forecasts, random_state=page.random_state, progress=report_progress
-            )
+    with notes() as found, progress(f"reporting on {printable(file.name)}") as report_progress:
+        sample = sample_rows(forecasts, random_state=page.random_state, progress=report_progress)
         if recalibrator is None:
             compared = _half_and_half(file, sample, method or "isotonic", layout, page.random_state)
         else:
             compared = _with_map(sample, recalibrator)
             _warn_if_the_same_rows(recalibrator, forecasts)
         _warn_if_not_given(file, layout, share)
-        _write_page(file, sample, compared, layout, page._replace(coverage=share))
+        _write_page(file, sample, compared, layout, page._replace(coverage=share), force)
     if json:
         document = _about(file, sample.n, layout) | {
             "out": str(out),
@@ -239,15 +231,26 @@ def report(
             "rows_fitted": compared.n_fit if recalibrator is None else 0,
             "rows_judged": len(compared.y),
         }
-        print(as_json(document | {"notes": found}))
+        print_json(document | {"notes": found})
         return
-    print(f"{file}: {count(sample.n, 'row')}, {layout.describe()}")
+    print_line(f"{file}: {count(sample.n, 'row')}, {layout.describe()}")
     if len(sample.y) < sample.n:
-        print(f"{len(sample.y):,} of them were drawn at random")
+        print_line(f"{len(sample.y):,} of them were drawn at random")
     if recalibrator is None:
-        print(f"a random {compared.n_fit:,} fitted a map, the other {len(compared.y):,} judge it")
-    print(f"the page is {out}")
+        print_line(
+            f"a random {compared.n_fit:,} fitted a map, the other {len(compared.y):,} judge it"
+        )
+    print_line(f"the page is {out}")
     print_notes(found)
+
+
+def _write_map(recalibrator: Recalibrator, out: Path, force: bool) -> None:
+    binary = out.suffix.lower() == ".bin"
+    data = recalibrator.to_bytes() if binary else recalibrator.to_json().encode()
+    try:
+        write_bytes(out, data, force=force)
+    except OSError as error:
+        raise cannot_write(out, error) from None
 
 
 class _Compared(NamedTuple):
@@ -314,7 +317,7 @@ def _with_map(sample: Sample, recalibrator: Recalibrator) -> _Compared:
 
 
 def _write_page(
-    file: Path, sample: Sample, compared: _Compared, layout: Layout, page: Page
+    file: Path, sample: Sample, compared: _Compared, layout: Layout, page: Page, force: bool
 ) -> None:
     import trueline
 
@@ -335,6 +338,7 @@ def _write_page(
             unit=page.unit,
             n_fit=compared.n_fit,
             random_state=page.random_state,
+            force=force,
         )
     except OSError as error:
         raise cannot_write(page.out, error) from None

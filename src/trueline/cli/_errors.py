@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import functools
-import json
+import io
 import os
 import shlex
 import signal
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from trueline._messages import InputError, MissingPackageError, Option, Worded
+from trueline._messages import InputError, MissingPackageError, Option, Worded, printable
+from trueline.cli._terminal import print_json, print_line, print_lines
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MISTAKE = 2
-_INTERRUPTED = 130  # 128 plus the number of the signal, as in shells
+_SIGNALLED = 128  # plus the number of the signal is the exit code, as in shells
+
+
+class SignalledError(KeyboardInterrupt):
+    """The process was asked to end by another signal than Ctrl-C."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__()
+        self.signum = signum
 
 
 def command(function: Callable[P, T]) -> Callable[P, T]:
@@ -28,7 +39,7 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            with _sigterm_as_interrupt():
+            with _signals_as_interrupts():
                 result = function(*args, **kwargs)
                 sys.stdout.flush()
                 return result
@@ -46,18 +57,33 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
 
 def run(app: Any) -> NoReturn:
     """Run the command line; with --json, errors in its options are JSON as well."""
-    if "--json" not in sys.argv:
-        app(prog_name="trueline")
-        raise SystemExit(0)
     import typer
 
+    # Arguments may be names of files, and tracebacks may hold any text.
+    sys.excepthook = _print_traceback
+    with suppress(
+        AttributeError, io.UnsupportedOperation
+    ):  # another stream may have been put there
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     # The base class of errors in options: click's, or Typer's own in later versions.
     usage: Any = typer.BadParameter.__base__
     try:
-        code = app(prog_name="trueline", standalone_mode=False)
+        code = typer.main.get_command(app)(prog_name="trueline", standalone_mode=False)
     except usage as error:
-        fail(error.format_message(), as_json=True)
+        if "--json" in sys.argv:
+            fail(error.format_message(), as_json=True)
+        text = io.StringIO()
+        error.show(file=text)
+        print_lines(text.getvalue().rstrip("\n"), error=True)
+        raise SystemExit(error.exit_code) from None
+    except typer.Abort:
+        stopped("nothing was left behind")
     raise SystemExit(code or 0)
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    lines = traceback.format_exception(kind, error, trace)
+    print_lines("".join(lines).rstrip("\n"), error=True)
 
 
 def message(error: object) -> str:
@@ -76,41 +102,62 @@ def _spell(option: Option) -> str:
     return f"{flag} {shown}"
 
 
-def fail(message: str, *, as_json: bool = False) -> NoReturn:
-    """Print an error, as text or as one line of JSON, and exit with code 2."""
-    print(json.dumps({"error": message}) if as_json else f"error: {message}", file=sys.stderr)
+def fail(message: str, *, as_json: bool = False, below: str = "") -> NoReturn:
+    """Print an error, as text or as one line of JSON, and exit with code 2.
+
+    Lines of our own, such as a list of what there is, go `below` the text.
+    """
+    if as_json:
+        print_json({"error": message}, error=True)
+    else:
+        print_lines(f"error: {printable(message)}{below}", error=True)
     raise SystemExit(MISTAKE)
 
 
 def stopped(state: str) -> NoReturn:
-    """Print the state that an interrupted command leaves behind, and exit as shells expect."""
-    print(f"stopped; {state}.", file=sys.stderr)
-    raise SystemExit(_INTERRUPTED) from None
+    """Print the state that an interrupted command leaves behind, and exit as shells expect.
+
+    It is called where the KeyboardInterrupt is handled.
+    """
+    signum = getattr(sys.exception(), "signum", signal.SIGINT)
+    with suppress(OSError):  # a terminal that was closed is no longer there
+        print_line(f"stopped; {state}.", error=True)
+    raise SystemExit(_SIGNALLED + signum) from None
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that both clean up."""
+def _signals_as_interrupts() -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP like Ctrl-C, so that all of them clean up."""
 
-    def stop(*_: Any) -> NoReturn:
-        raise KeyboardInterrupt
+    def stop(signum: int, _: FrameType | None) -> NoReturn:
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)  # a second one must not end the cleaning up
+        raise SignalledError(signum)
 
-    before = signal.signal(signal.SIGTERM, stop)
+    both = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    # What the caller ignores stays ignored: nohup does so with SIGHUP.
+    before = {s: signal.getsignal(s) for s in both if s is not None}
+    before = {s: handler for s, handler in before.items() if handler is not signal.SIG_IGN}
     try:
+        for signum in before:
+            signal.signal(signum, stop)
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 @contextmanager
 def notes() -> Iterator[list[str]]:
-    """Collect the different warnings about weak results, to be shown at the end."""
+    """Collect the different warnings about results and files, to be shown at the end."""
+    from trueline._partial import LeftoverWarning
     from trueline._validation import CalibrationWarning
 
     found: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", CalibrationWarning)
+        for kind in (CalibrationWarning, LeftoverWarning):
+            warnings.simplefilter("always", kind)
         yield found
     found += dict.fromkeys(message(warning.message) for warning in caught)
 
@@ -118,4 +165,4 @@ def notes() -> Iterator[list[str]]:
 def print_notes(found: list[str]) -> None:
     """Print notes to standard error."""
     for note in found:
-        print(f"note: {note}", file=sys.stderr)
+        print_line(f"note: {note}", error=True)

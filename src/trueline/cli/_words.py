@@ -1,13 +1,12 @@
-"""Results in plain words and aligned columns, or as JSON."""
+"""Results in plain words and aligned columns, or as a document for JSON."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from trueline._messages import count, percent
+from trueline._messages import count, percent, printable, shortened
 from trueline.distributions import rows_needed
 from trueline.recalibration import Recalibrator
 
@@ -17,22 +16,8 @@ if TYPE_CHECKING:
 # The default coverage.
 _USUAL = 0.9
 _MOST_GROUPS = 20
+_LONGEST_NAME = 60
 _ROUNDING = 1e-6
-
-
-def as_json(document: dict[str, Any]) -> str:
-    """Return one JSON object; numbers that are not finite, such as a log score, become null."""
-    return json.dumps(_plain(document), indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def evaluation_in_words(result: FileEvaluation) -> str:
@@ -77,8 +62,11 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
             f"\n... and {in_all - _MOST_GROUPS:,} of {in_all:,} groups whose coverage is less far "
             f"off for their number of rows; --json has all"
         )
-    groups = {name or "(empty)": group for name, group in groups.items()}
-    width = max(5, *(len(name) for name in groups))
+    shown = [
+        (shortened(printable(name), _LONGEST_NAME) or "(empty)", group)
+        for name, group in groups.items()
+    ]
+    width = max(5, *(len(name) for name, _ in shown))
     head = (
         f"{'group':<{width}}{'rows':>12}{percent(target) + ' hold':>13}{'width':>12}"
         f"{'CRPS':>12}{'cal. error':>12}{'floor':>10}"
@@ -86,7 +74,7 @@ def _group_table(groups: dict[str, GroupEvaluation], target: float) -> str:
     rows = [
         f"{name:<{width}}{g.n:>12,}{g.coverage:>13.1%}{g.interval_width:>12.4g}"
         f"{g.crps:>12.4g}{g.calibration_error:>12.2g}{g.calibration_floor:>10.2g}"
-        for name, g in groups.items()
+        for name, g in shown
     ]
     return "\n".join([head, *rows]) + rest
 

@@ -16,7 +16,7 @@ from trueline.distributions._public import rows_needed
 from trueline.distributions._quantiles import Quantiles, RecalibratedQuantiles
 from trueline.distributions._samples import Samples
 from trueline.distributions._stacked import Stacked, stack
-from trueline.distributions._support import Support, learn_support
+from trueline.distributions._support import Support, is_continuous, learn_support
 
 __all__ = [
     "Cut",
@@ -37,6 +37,7 @@ __all__ = [
     "Support",
     "ThroughLaw",
     "average",
+    "is_continuous",
     "learn_support",
     "rows_needed",
     "stack",

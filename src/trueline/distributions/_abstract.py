@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._atoms import Atoms
+from trueline.distributions._disagreement import Lines, lines_by_nodes
 from trueline.distributions._public import PublicMethods
 from trueline.distributions._quadrature import Quadrature, integrals_below
 from trueline.laws import LOG_SQRT_2PI, Law, NormalLaw, ScoreLaw, normal_score, solve_increasing
@@ -48,6 +49,8 @@ class Distribution(PublicMethods):
     score_kind: ClassVar[str] = "normal score"
     #: The kind of forecast in ordinary words; the name of the class if empty.
     _kind: ClassVar[str] = ""
+    #: Labels of the rows, a pandas index, if the forecast was made of rows that have labels.
+    _labels: Any = None
     #: Whether the score is (y - loc) / scale.
     _affine_score: ClassVar[bool] = False
     #: Whether `_isf` is exact for small probabilities in all rows.
@@ -75,7 +78,17 @@ class Distribution(PublicMethods):
     @abstractmethod
     def _logpdf(self, y: FloatArray) -> FloatArray: ...
 
+    @property
+    def _smooth(self) -> bool:
+        """Whether the density is continuous, so that its local values describe the CDF around."""
+        return True
+
     # ---- probabilities and quantiles -------------------------------------------------
+
+    def _cdf_and_slope(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """CDF and its slope, which need not be right at atoms; for root finders."""
+        with np.errstate(over="ignore"):
+            return self._cdf(y), np.exp(self._logpdf(y))
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         """P(Y < y); differs from the CDF at atoms only."""
@@ -130,6 +143,10 @@ class Distribution(PublicMethods):
     def _pit_bounds(self, y: FloatArray, cdf: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends of the interval over which a randomised PIT at y is uniform; `cdf` is F(y)."""
         return self._cdf_left(y), cdf
+
+    def _point_masses(self) -> FloatArray | None:
+        """Equally likely values of each row, (n, k), that hold all mass; None if there are none."""
+        return None
 
     @property
     def _atoms(self) -> Atoms | None:
@@ -200,6 +217,10 @@ class Distribution(PublicMethods):
     def _integrals(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Integrals below x of the CDF, of its square, and of the first of these, (n, k) each."""
         return integrals_below(self, x)
+
+    def _lines(self, edges: FloatArray) -> Lines:
+        """Straight lines that follow the CDF on panels between edges, (n, g, e); see `Lines`."""
+        return lines_by_nodes(self, edges)
 
     # ---- the score and its law -------------------------------------------------------
 
@@ -306,7 +327,10 @@ class Distribution(PublicMethods):
                 f"the selection from a {self!r} has shape {np.shape(index)}; "
                 f"expected at least one row, in one dimension."
             )
-        return self._take(np.atleast_1d(index))
+        taken = self._take(np.atleast_1d(index))
+        if self._labels is not None and len(self._labels) == len(self):
+            taken._labels = self._labels[np.atleast_1d(index)]
+        return taken
 
 
 class ThroughLaw(Distribution):
@@ -329,6 +353,10 @@ class ThroughLaw(Distribution):
     @property
     def _n_fit(self) -> float | None:
         return self.law.n_fit
+
+    @property
+    def _smooth(self) -> bool:
+        return self.law.smooth
 
     @property
     def _may_have_atoms(self) -> bool:
@@ -370,6 +398,10 @@ class RecalibratedScores(ThroughLaw):
 
     law: ScoreLaw
     _may_have_atoms = True
+
+    @property
+    def _smooth(self) -> bool:
+        return self.law.smooth and self.base._smooth
 
     def __init__(self, base: Distribution, law: ScoreLaw) -> None:
         self.base = base

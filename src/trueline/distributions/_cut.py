@@ -39,6 +39,7 @@ class Cut(Distribution):
     """
 
     _may_have_atoms = True
+    _smooth = False
 
     def __init__(self, base: Distribution, atoms: Atoms) -> None:
         self.base = base

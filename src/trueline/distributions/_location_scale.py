@@ -8,8 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._labels import check_labels, labels_of
 from trueline._validation import FloatArray, Rows, check_positive, vector
 from trueline.distributions._abstract import Distribution, ThroughLaw
+from trueline.distributions._disagreement import Lines, lines_by_integrals
 from trueline.laws import LaplaceLaw, Law, LogisticLaw, NormalLaw, PointLaw, ScoreLaw, StudentTLaw
 
 
@@ -66,6 +68,11 @@ class LocationScale(ThroughLaw):
         log -= np.log(self.scale)[:, None]
         return log
 
+    def _cdf_and_slope(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        cdf, slope = self.law.cdf_and_slope(self._score(y))
+        slope /= self.scale[:, None]
+        return cdf, slope
+
     def _grid(self, z: FloatArray) -> FloatArray:
         return self._unscore(self.law.edges(z))
 
@@ -101,6 +108,14 @@ class LocationScale(ThroughLaw):
             return super()._integrals(x)
         scale = self.scale[:, None]
         return scale * found[0], scale * found[1], scale**2 * found[2]
+
+    def _lines(self, edges: FloatArray) -> Lines:
+        z = self._score(edges.reshape(len(edges), -1))
+        found = self.law.double_integrals(z)
+        if found is None:
+            return super()._lines(edges)
+        scores = z.reshape(edges.shape)
+        return lines_by_integrals(scores, self.law.cdf(z), found)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
@@ -147,6 +162,7 @@ class _Family(LocationScale):
     _row_parameters: ClassVar[tuple[str, ...]] = ("loc", "scale")
 
     def __init__(self, loc: ArrayLike, scale: ArrayLike) -> None:
+        self._labels = check_labels(loc=loc, scale=scale)
         self.loc, self.scale = _loc_and_scale(loc, scale)
 
     def _with(self, loc: FloatArray, scale: FloatArray) -> Distribution:
@@ -255,6 +271,7 @@ class StudentT(_Family):
     _row_parameters: ClassVar[tuple[str, ...]] = ("loc", "scale", "df")
 
     def __init__(self, loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> None:
+        self._labels = check_labels(loc=loc, scale=scale, df=df)
         self.loc, self.scale, self.df = _loc_and_scale(loc, scale, df=df)
         one = bool((self.df == self.df[0]).all())
         self.law = StudentTLaw(self.df[0] if one else self.df[:, None])
@@ -294,10 +311,14 @@ class Point(LocationScale):
 
     def __init__(self, loc: ArrayLike) -> None:
         self.loc = vector(loc, "loc")
+        self._labels = labels_of(loc)
         self.scale = np.broadcast_to(1.0, self.loc.shape)
 
     def _take(self, rows: Rows) -> Distribution:
         return Point(self.loc[rows])
+
+    def _point_masses(self) -> FloatArray:
+        return self.loc[:, None]
 
     def _widened(self, e: float) -> Distribution:
         return self

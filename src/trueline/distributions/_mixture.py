@@ -8,27 +8,37 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from trueline._validation import FloatArray, Rows, as_float, check_finite
 from trueline.distributions._abstract import Distribution, RecalibratedScores
+from trueline.distributions._disagreement import disagreement, thinned
 from trueline.distributions._location_scale import Normal
-from trueline.distributions._roots import solve_rows
+from trueline.distributions._roots import (
+    ROUNDING,
+    relative_excess,
+    scaled_excess,
+    solve_rows,
+)
 from trueline.laws import NormalLaw, ScoreLaw, normal_score
 
 # Normal scores within which the quantiles of the components bracket those of the mixture.
 _BRACKET = 8.0
+# Levels of the component quantiles that bracket those of the mixture, levels from which they surely
+# do, and the level above which quantiles are solved for the survival function.
+_LEAST = float(ndtr(-_BRACKET))
+_ENCLOSED = 1e-6
+_HIGH = 0.009
+# Number of levels up to which averages of the component quantiles are the first guesses.
+_FEW_LEVELS = 2
+# Targets are lowered by this share at jumps.
+_LEVEL_ROUNDING = 4.0 * ROUNDING
 # Levels at minus one, zero and plus one standard deviation of a normal.
 _CENTRAL = (float(ndtr(-1.0)), 0.5, float(ndtr(1.0)))
 # Share of the score that is linear in y.
 _LINEAR = 0.05
-# Normal scores of the edges between which the CDFs of the components are compared, the
-# Gauss-Legendre node there, and the number of edges in a block.
-_SCORES = np.linspace(-8.0, 8.0, 257)
 # Few scores, where only the jumps between them matter.
 _COARSE = np.linspace(-2.0, 2.0, 33)
-_NODE = 3.0**-0.5
-_BLOCK = 1 << 19
 # Number of scores that are inverted together.
 _UNSCORED = 1 << 12
 _NORMAL = NormalLaw()
@@ -125,6 +135,10 @@ class Mixture(Distribution):
         lower, upper = (_sum([w * ends[i] for w, ends in bounds]) for i in (0, 1))
         return lower, upper
 
+    @property
+    def _smooth(self) -> bool:
+        return all(c._smooth for c in self.components)
+
     def _has_atoms(self) -> bool:
         return any(c._has_atoms() for c in self.components)
 
@@ -134,6 +148,11 @@ class Mixture(Distribution):
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return _sum([w * c._cdf(y) for w, c in self._pairs()])
+
+    def _cdf_and_slope(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        found = [(w, c._cdf_and_slope(y)) for w, c in self._pairs()]
+        cdf, slope = (_sum([w * both[i] for w, both in found]) for i in (0, 1))
+        return cdf, slope
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         return _sum([w * c._cdf_left(y) for w, c in self._pairs()])
@@ -215,7 +234,7 @@ class Mixture(Distribution):
             target = s[start : start + size].reshape(-1, 1)
             part = smooth._take(np.repeat(np.arange(start, min(start + size, n)), m))
             guesses = part._guesses(ndtr(np.clip(target, -_BRACKET, _BRACKET)))
-            found = solve_rows(part, Mixture._score, guesses, target)
+            found = solve_rows(part, _score_and_slope, scaled_excess, guesses, target)
             out[start : start + size] = found.reshape(-1, m)
         return out
 
@@ -234,31 +253,37 @@ class Mixture(Distribution):
         """Quantiles with these probabilities below and above, of which the smaller is exact."""
         out = np.empty((len(self), lower.shape[1]))
         breaks = Mixture._breaks if self._has_atoms() else None
-        score = np.asarray(ndtri(np.minimum(lower, upper)))
-        for side, sign, f in (
-            (lower <= upper, 1.0, _lower_score),
-            (lower > upper, -1.0, _upper_score),
-        ):
+        high = upper < _HIGH
+        for side, p, f in ((~high, lower, _cdf_and_slope), (high, -upper, _sf_and_slope)):
             columns = np.flatnonzero(side.any(axis=0))
-            if columns.size:
-                # An infinite target is not solved for.
-                target = np.where(side, sign * score, -np.inf)[:, columns]
-                guesses = self._guesses(ndtr(np.clip(target, -_BRACKET, _BRACKET)))
-                found = solve_rows(self, f, guesses, target, breaks)
-                out[:, columns] = np.where(side[:, columns], found, out[:, columns])
-        return out
+            if not columns.size:
+                continue
+            # The level of a jump is a sum of weights, which may be rounded down.
+            aim = p if breaks is None else p - _LEVEL_ROUNDING * np.abs(p)
+            # An infinite target is not solved for.
+            aim = np.where(side, aim, np.inf)[:, columns]
+            q = lower[:, columns]
+            guesses = self._guesses(np.clip(q, _LEAST, 1.0 - _LEAST))
+            known = breaks is None and bool((np.minimum(q, 1.0 - q) > _ENCLOSED).all())
+            found = solve_rows(self, f, relative_excess, guesses, aim, breaks, enclosed=known)
+            out[:, columns] = np.where(side[:, columns], found, out[:, columns])
+        return np.where(lower <= 0.0, -np.inf, np.where(upper <= 0.0, np.inf, out))
 
     def _guesses(self, q: FloatArray) -> FloatArray:
         """Values around the quantiles at levels q, in increasing order, (n, m + 2).
 
-        All quantiles of the mixture lie between the extreme quantiles of its components. A
-        share of the quantiles of all components lies close to those of the mixture.
+        All quantiles of the mixture lie between the extreme quantiles of its components. The
+        averages of these are close to a few of them, unless components are far apart; a share of
+        the quantiles of all components is close to many.
         """
-        k = len(self.components)
         shape = (len(self), q.shape[1])
-        ends = [np.broadcast_to(c._ppf(q), shape) for c in self.components]
-        pooled = np.sort(np.concatenate(ends, axis=1), axis=1)
-        return pooled[:, np.r_[0, k // 2 : pooled.shape[1] : k, -1]]
+        found = [np.broadcast_to(c._ppf(q), shape) for c in self.components]
+        if shape[1] > _FEW_LEVELS:
+            return thinned(found)
+        pooled = np.concatenate(found, axis=1)
+        low, high = pooled.min(axis=1, keepdims=True), pooled.max(axis=1, keepdims=True)
+        averages = _sum([w * own for (w, _), own in zip(self._pairs(), found, strict=True)])
+        return np.concatenate([low, np.sort(np.clip(averages, low, high), axis=1), high], axis=1)
 
     def _breaks(self) -> FloatArray:
         """Values between which no component with atoms has a jump or is flat, (n, c)."""
@@ -266,14 +291,7 @@ class Mixture(Distribution):
         return np.sort(np.concatenate(found, axis=1), axis=1)
 
     def _grid(self, z: FloatArray) -> FloatArray:
-        # Every component has a share of the scores, so that the grid of many is not larger than
-        # that of one; `Quadrature` divides panels that are too wide.
-        k = len(self.components)
-        return self._edges(np.append(z[:-1:k], z[-1]))
-
-    def _edges(self, z: FloatArray) -> FloatArray:
-        """Increasing values that resolve every component, from normal scores z."""
-        return np.sort(np.concatenate([c._grid(z) for c in self.components], axis=1), axis=1)
+        return thinned([c._grid(z) for c in self.components])
 
     def _mean(self) -> FloatArray:
         return _sum([w[:, 0] * c._mean() for w, c in self._pairs()])
@@ -286,7 +304,9 @@ class Mixture(Distribution):
         normals = [c for c in self.components if isinstance(c, Normal)]
         if len(normals) < len(self.components):
             own = _sum([w * c._crps(y) for w, c in self._pairs()])
-            return np.where(np.isinf(own), own, own - self._disagreement()[:, None])
+            return np.where(
+                np.isinf(own), own, own - disagreement(self.weights, self.components)[:, None]
+            )
         distance = _sum(
             [
                 w * _normal_distance(y - c.loc[:, None], c.scale[:, None])
@@ -294,28 +314,6 @@ class Mixture(Distribution):
             ]
         )
         return distance - 0.5 * self._normal_spread(normals)[:, None]
-
-    def _disagreement(self) -> FloatArray:
-        """Integral of sum_i w_i (F_i - F)^2: the mean CRPS of the components less that of F.
-
-        By Gauss-Legendre with two nodes between the edges of the components' grids.
-        """
-        out = np.empty(len(self))
-        width = self._take(np.zeros(1, dtype=np.intp))._edges(_SCORES).shape[1]
-        size = max(1, _BLOCK // width)
-        for start in range(0, len(self), size):
-            rows = np.arange(start, min(start + size, len(self)))
-            part = self._take(rows)
-            edges = part._edges(_SCORES)
-            half = 0.5 * np.diff(edges, axis=1)
-            area = np.zeros(len(rows))
-            for node in (-_NODE, _NODE):
-                x = edges[:, :-1] + (1.0 + node) * half
-                cdfs = [(w, c._cdf(x)) for w, c in part._pairs()]
-                mean = _sum([w * cdf for w, cdf in cdfs])
-                area += (half * _sum([w * (cdf - mean) ** 2 for w, cdf in cdfs])).sum(axis=1)
-            out[rows] = area
-        return out
 
     def _normal_spread(self, normals: list[Normal]) -> FloatArray:
         """Expected distance of two independent draws."""
@@ -341,14 +339,19 @@ def _sum(terms: list[FloatArray]) -> FloatArray:
     return sum(terms[1:], terms[0])
 
 
-def _lower_score(dist: Mixture, y: FloatArray) -> FloatArray:
-    """Normal score of the CDF, exact in the lower half."""
-    return np.asarray(ndtri(dist._cdf(y)))
+def _cdf_and_slope(dist: Mixture, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return dist._cdf_and_slope(y)
 
 
-def _upper_score(dist: Mixture, y: FloatArray) -> FloatArray:
-    """Normal score of the CDF, exact in the upper half."""
-    return -np.asarray(ndtri(dist._sf(y)))
+def _sf_and_slope(dist: Mixture, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Minus the survival function, which increases, and its slope."""
+    return -dist._sf(y), dist._cdf_and_slope(y)[1]
+
+
+def _score_and_slope(dist: Mixture, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    score = dist._score(y)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return score, np.exp(dist._log_slope(y, score))
 
 
 def _normal_distance(offset: FloatArray, scale: FloatArray) -> FloatArray:

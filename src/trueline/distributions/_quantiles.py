@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
+from trueline._labels import labels_of
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
+from trueline.distributions._disagreement import Lines, lines_by_integrals
 from trueline.laws import Law, NormalLaw, ScoreLaw, count_in_rows
 
 # Number of levels of an outermost value from which it counts as a bound of the outcomes.
@@ -32,6 +34,10 @@ class _Pieces(NamedTuple):
     dispersion: FloatArray
 
 
+# Number of kinks up to which quadrature resolves each of them.
+_FEW_KINKS = 32
+
+
 class Interpolated(ThroughLaw):
     """The score is piecewise linear in y, through common nodes.
 
@@ -45,6 +51,11 @@ class Interpolated(ThroughLaw):
     law: ScoreLaw
     _closed_crps: ClassVar[bool] = True
     _may_have_atoms = True
+
+    @property
+    def _smooth(self) -> bool:
+        # Panels are divided at a few kinks; many are like noise.
+        return self.values.shape[1] <= _FEW_KINKS
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -103,14 +114,18 @@ class Interpolated(ThroughLaw):
         return count_in_rows(self.values, y, strict=strict) - 1
 
     def _score_at(self, y: FloatArray, j: Rows) -> FloatArray:
+        return self._score_and_rise(y, j)[0]
+
+    def _score_and_rise(self, y: FloatArray, j: Rows) -> tuple[FloatArray, FloatArray]:
+        """Score, and rise of y per unit of score, of values in these pieces."""
         anchor = np.maximum(j, 0)
-        offset = y - np.take_along_axis(self.values, anchor, axis=1)
-        rise = np.take_along_axis(self._rises, j + 1, axis=1)
+        offset = y - _columns(self.values, anchor)
+        rise = _columns(self._rises, j + 1)
         # At an atom the rise is 0, and so is the offset.
         with np.errstate(divide="ignore", invalid="ignore"):
             s = self.nodes[anchor] + np.where(offset == 0.0, 0.0, offset / rise)
         # Rounding must not carry a value past the score of the next one.
-        return np.minimum(s, np.append(self.nodes, np.inf)[j + 1])
+        return np.minimum(s, np.append(self.nodes, np.inf)[j + 1]), rise
 
     def _score(self, y: FloatArray) -> FloatArray:
         return self._score_at(y, self._locate(y))
@@ -190,9 +205,15 @@ class Interpolated(ThroughLaw):
         return bool((np.diff(self.values, axis=1) == 0).any()) or self.law.has_atoms
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
-        j = self._locate(y)
-        rise = np.take_along_axis(self._rises, j + 1, axis=1)
-        return self.law.logpdf(self._score_at(y, j)) - np.log(rise)
+        s, rise = self._score_and_rise(y, self._locate(y))
+        return self.law.logpdf(s) - np.log(rise)
+
+    def _cdf_and_slope(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        s, rise = self._score_and_rise(y, self._locate(y))
+        cdf, slope = self.law.cdf_and_slope(s)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope /= rise
+        return cdf, slope
 
     def _grid(self, z: FloatArray) -> FloatArray:
         smooth = self._unscore(self.law.edges(z))
@@ -223,12 +244,11 @@ class Interpolated(ThroughLaw):
         # 2 (integral of G below y) - y + mean - (integral of G (1 - G)).
         pieces = self._pieces
         j = self._locate(y)
-        t = self._score_at(y, j)
+        t, rise = self._score_and_rise(y, j)
         below = np.zeros_like(self._rises)
         np.cumsum(self._rises[:, :-1] * pieces.area, axis=1, out=below[:, 1:])
         start = np.concatenate([[0.0], np.cumsum(pieces.area)])
-        rise = np.take_along_axis(self._rises, j + 1, axis=1)
-        area = np.take_along_axis(below, j + 1, axis=1)
+        area = _columns(below, j + 1)
         area += rise * (self.law.integral(t) - start[j + 1])
         rest = self._offset() - self._rises @ pieces.dispersion
         return 2.0 * area + ((self.values[:, :1] - y) + rest[:, None])
@@ -263,8 +283,24 @@ class Interpolated(ThroughLaw):
         found = tuple(a + b for a, b in zip(at, rest, strict=True))
         return found[0], found[1], found[2]
 
+    def _lines(self, edges: FloatArray) -> Lines:
+        x = edges.reshape(len(edges), -1)
+        return lines_by_integrals(edges, self._cdf(x), self._integrals(x))
+
+    def _share_rises(self, taken: Interpolated, rows: Rows) -> Interpolated:
+        """Copy the rises of some rows if they are known, because they take longer to compute."""
+        if "_rises" in self.__dict__:
+            taken.__dict__["_rises"] = self._rises[rows]
+        return taken
+
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return RecalibratedQuantiles(self.values, self.nodes, law)
+
+
+def _columns(a: FloatArray, j: Rows) -> FloatArray:
+    """Elements of each row of a contiguous array at its own columns j, (n, k)."""
+    start = np.arange(len(a)) * a.shape[1]
+    return a.ravel().take(j + start[:, None])
 
 
 class RecalibratedQuantiles(Interpolated):
@@ -284,7 +320,8 @@ class RecalibratedQuantiles(Interpolated):
         self.law = law
 
     def _take(self, rows: Rows) -> Distribution:
-        return RecalibratedQuantiles(self.values[rows], self.nodes, self.law)
+        taken = RecalibratedQuantiles(self.values[rows], self.nodes, self.law)
+        return self._share_rises(taken, rows)
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]
@@ -325,6 +362,7 @@ class Quantiles(Interpolated):
     def __init__(self, levels: ArrayLike, values: ArrayLike) -> None:
         self.levels = increasing_levels(levels, "levels")
         v = matrix(values, "values", "m")
+        self._labels = labels_of(values)
         if len(self.levels) < 2:
             raise ValueError(
                 "levels holds 1 level; expected at least 2, because one quantile says nothing "

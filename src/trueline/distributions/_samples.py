@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from trueline._labels import labels_of
 from trueline._validation import FloatArray, Rows, matrix
 from trueline.distributions._abstract import Distribution
+from trueline.distributions._disagreement import Lines, lines_by_integrals
 from trueline.distributions._quantiles import RecalibratedQuantiles
 from trueline.laws import NormalLaw, ScoreLaw, count_in_rows
 
@@ -41,11 +43,13 @@ class Samples(Distribution):
     _row_parameters: ClassVar[tuple[str, ...]] = ("draws",)
     _closed_crps: ClassVar[bool] = True
     _discrete: ClassVar[bool] = True
+    _smooth = False
 
     draws: FloatArray
 
     def __init__(self, draws: ArrayLike) -> None:
         self.draws = np.sort(matrix(draws, "draws", "k"), axis=1)
+        self._labels = labels_of(draws)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -82,12 +86,40 @@ class Samples(Distribution):
     def _continuous(self) -> Distribution:
         return self._curve
 
+    def _point_masses(self) -> FloatArray:
+        return self.draws
+
+    def _lines(self, edges: FloatArray) -> Lines:
+        # The CDF and its integrals are sums over the draws up to x. Values count from the median,
+        # because differences of sums lose digits far from 0.
+        k = self.draws.shape[1]
+        centre = self.draws[:, [k // 2]]
+        x, draws = edges.reshape(len(edges), -1) - centre, self.draws - centre
+        count = count_in_rows(draws, x)
+        share = np.arange(1.0, k + 1.0) / k
+        gaps = np.diff(draws, axis=1, append=draws[:, -1:])
+        sums = (draws, draws**2, gaps * share**2)
+        first, second, squares = (
+            np.take_along_axis(np.pad(np.cumsum(a, axis=1), ((0, 0), (1, 0))), at, axis=1)
+            for a, at in zip(sums, (count, count, np.maximum(count - 1, 0)), strict=True)
+        )
+        last = np.take_along_axis(draws, np.maximum(count - 1, 0), axis=1)
+        cdf = count / k
+        area = (count * x - first) / k
+        square = squares + np.where(count > 0, cdf**2 * (x - last), 0.0)
+        double = 0.5 * (count * x**2 - 2.0 * x * first + second) / k
+        return lines_by_integrals(edges, cdf, (area, square, double))
+
     @property
     def _draw_count(self) -> int:
         return self.draws.shape[1]
 
     def _cdf(self, y: FloatArray) -> FloatArray:
         return count_in_rows(self.draws, y) / self.draws.shape[1]
+
+    def _cdf_and_slope(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        cdf = self._cdf(y)
+        return cdf, np.zeros_like(cdf)
 
     def _cdf_left(self, y: FloatArray) -> FloatArray:
         return count_in_rows(self.draws, y, strict=True) / self.draws.shape[1]

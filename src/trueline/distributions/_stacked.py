@@ -10,6 +10,7 @@ import numpy as np
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._atoms import Atoms
+from trueline.distributions._disagreement import Lines
 from trueline.laws import Law, ScoreLaw
 
 
@@ -115,6 +116,10 @@ class Stacked(Distribution):
         return Stacked([part._uncut() for part in self.parts], self.rows)
 
     @property
+    def _smooth(self) -> bool:
+        return all(part._smooth for part in self.parts)
+
+    @property
     def _may_have_atoms(self) -> bool:
         return any(part._may_have_atoms for part in self.parts)
 
@@ -136,9 +141,16 @@ class Stacked(Distribution):
     _var = _by_part("_var")
     _expected_distance = _by_part("_expected_distance")
     _atom_mass = _by_part("_atom_mass")
+    _cdf_and_slope = _several_by_part("_cdf_and_slope", 2)
     _score_bounds = _several_by_part("_score_bounds", 2)
     _pit_bounds = _several_by_part("_pit_bounds", 2)
     _integrals = _several_by_part("_integrals", 3)
+
+    def _lines(self, edges: FloatArray) -> Lines:
+        out = np.empty((3, len(self), edges.shape[1], edges.shape[2] - 1))
+        for part, rows in self._parts():
+            out[:, rows] = part._lines(edges[rows])
+        return Lines(*out)
 
     def _interval(self, coverage: FloatArray) -> tuple[FloatArray, FloatArray]:
         lower, upper = np.empty((2, len(self), *coverage.shape))

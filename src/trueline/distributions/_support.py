@@ -25,6 +25,8 @@ _FEWEST_ROWS = 30
 _FEWEST_AT_END = 5
 _SHARE_AT_END = 0.01
 _TIMES_ORDINARY = 5.0
+# Rows of the parts in which the ends of the range are counted.
+_PART = 4096
 # Rows from which a value is so common that those between it and another one would occur as well.
 _COMMON = 10
 # More values than this are hardly different from a continuum.
@@ -226,14 +228,10 @@ def learn_support(y: FloatArray) -> Support | None:
     >>> learn_support(rng.normal(size=500)) is None
     True
     """
+    if is_continuous(y):
+        return None
     n = len(y)
-    if n < _FEWEST_ROWS:
-        return None
     least = max(_FEWEST_AT_END, _SHARE_AT_END * n)
-    piled_up = any(np.count_nonzero(y == end) >= least for end in (y.min(), y.max()))
-    # Continuous outcomes are recognised without sorting all of them.
-    if not piled_up and len(np.unique(y[: _MOST_VALUES + 1])) > _MOST_VALUES:
-        return None
     values, counts = np.unique(y, return_counts=True)
     if len(values) < 2:
         return None
@@ -245,6 +243,34 @@ def learn_support(y: FloatArray) -> Support | None:
     low = float(values[0]) if counts[0] >= least else None
     high = float(values[-1]) if counts[-1] >= least else None
     return None if low is None and high is None else Support(low=low, high=high)
+
+
+def is_continuous(y: FloatArray) -> bool:
+    """Whether `learn_support` finds at once, without sorting, that outcomes have no atoms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.distributions import is_continuous
+    >>> y = np.random.default_rng(0).normal(size=500)
+    >>> is_continuous(y), is_continuous(np.maximum(y, 0.0))
+    (True, False)
+    """
+    n = len(y)
+    if n < _FEWEST_ROWS:
+        return True
+    if len(set(y[: _MOST_VALUES + 1].tolist())) <= _MOST_VALUES:
+        return False
+    least = max(_FEWEST_AT_END, _SHARE_AT_END * n)
+    starts = np.arange(0, n, _PART)
+    for extreme, of_parts in ((np.minimum, min), (np.maximum, max)):
+        ends = extreme.reduceat(y, starts).tolist()
+        end = of_parts(ends)
+        # Few parts of continuous outcomes reach the end, so that few rows are compared with it.
+        reaching = (_PART * i for i, at in enumerate(ends) if at == end)
+        if sum(np.count_nonzero(y[i : i + _PART] == end) for i in reaching) >= least:
+            return False
+    return True
 
 
 def _discrete(values: FloatArray, counts: Any) -> Support:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from sklearn.utils import check_array, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
-from trueline._validation import FloatArray, weights
+from trueline._labels import check_labels
+from trueline._validation import CalibrationWarning, FloatArray, weights
+from trueline.distributions import Distribution
 from trueline.recalibration import Recalibrator
 from trueline.recalibration._preparation import check_support
 
@@ -32,6 +35,7 @@ def check_params(model: Any) -> None:
             f"Use ensemble=False."
         )
     check_support(model.support)
+    check_verbose(model.verbose)
     scale = model.scale_estimator
     if scale is not None and not (scale == "auto" if isinstance(scale, str) else learns(scale)):
         raise ValueError(
@@ -119,6 +123,7 @@ def check_rows(
             "CalibratedRegressor requires y to be passed, but the target y is None. "
             "Pass the outcomes: fit(X, y)."
         )
+    given = y
     if np.asarray(y).dtype.kind in "mM":
         raise TypeError(
             f"y holds times ({np.asarray(y).dtype}); expected numbers. Convert them to the "
@@ -141,6 +146,7 @@ def check_rows(
                 f"{name} has {_num_samples(other)} rows, but y has {len(y)}: inconsistent numbers "
                 f"of samples. Give {what} per row."
             )
+    check_labels(4, X=X, y=given, sample_weight=sample_weight, groups=groups)
     X, y, groups = indexable(X, y, groups)
     return X, y, weights(sample_weight, len(y)), None if groups is None else np.asarray(groups)
 
@@ -185,3 +191,32 @@ def inherited(tags: Any, inner: Any) -> Any:
     tags.input_tags.allow_nan = base.input_tags.allow_nan
     tags.non_deterministic = base.non_deterministic
     return tags
+
+
+def check_verbose(verbose: Any) -> None:
+    """Raise unless `verbose` is a number of details to show."""
+    if not isinstance(verbose, int | np.integer | np.bool_) or verbose < 0:
+        raise ValueError(
+            f"verbose is {verbose!r}; expected 0 (show nothing), 1 (show the steps) or 2 (with "
+            f"details)."
+        )
+
+
+def warn_if_folds_are_small(model: Any, dist: Distribution, tail: float) -> None:
+    """Warn if a level beyond `tail` was requested of a mixture whose components do not support it.
+
+    A mixture has no calibration rows of its own; each component has those of a fold. Other
+    forecasts give this warning themselves.
+    """
+    low, high = dist._component_support
+    least = max(low, 1.0 - high)
+    if (low, high) != dist._supported and tail < least * (1.0 - 1e-9):
+        per_fold = hasattr(model, "recalibrators_")
+        warnings.warn(
+            f"levels {tail:.6g} to {1.0 - tail:.6g} were requested, but "
+            f"{'the smallest fold' if per_fold else 'the map'} supports {least:.6g} to "
+            f"{1.0 - least:.6g}: quantiles beyond are read off the extrapolated tails. Use "
+            f"{'ensemble=False, fewer folds, or ' if per_fold else ''}more rows.",
+            CalibrationWarning,
+            stacklevel=3,
+        )

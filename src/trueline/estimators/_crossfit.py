@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples
 
+from trueline._progress import QUIET, Steps, show_steps
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, stack
 from trueline.estimators._splits import Split
@@ -95,37 +96,49 @@ class CrossFitter:
     forecast: Forecaster
     fit_params: dict[str, Any]
     n_jobs: int | None
+    steps: Steps = QUIET
 
     def fit_all(self) -> Any:
         """Fit a copy on all rows, unless the estimator is frozen."""
         if isinstance(self.estimator, FrozenEstimator):
             return self.estimator
-        return clone(self.estimator).fit(self.X, self.y, **self.fit_params)
+        with self.steps.step("fitting on all rows", fits=1.0):
+            return self._fit_all()
 
-    def fit_folds(self, splits: Sequence[Split], *, keep: bool = False) -> list[Fold]:
-        """Fit a copy per split and forecast its test rows; return the copies only if `keep`."""
-        if self._fits_together:
-            models = self._fit_together([train for train, _ in splits])
-            return self._forecast_folds(splits, models, keep)
-        parallel = Parallel(n_jobs=self.n_jobs)
-        return list(parallel(delayed(self._fit_fold)(*split, keep) for split in splits))
+    def fit_folds(
+        self, splits: Sequence[Split], *, keep: bool = False, name: str = "fitting fold"
+    ) -> list[Fold]:
+        """Fit a copy per split and forecast its test rows; return the copies only if `keep`.
+
+        `name` is what is shown before the number of a split.
+        """
+        return self._fit(splits, keep, name, refit=False)[1]
 
     def fit_all_and_folds(self, splits: Sequence[Split]) -> tuple[Any, list[Fold]]:
-        """Do both, as one computation if the estimator can."""
-        if not self._fits_together:
-            return self.fit_all(), self.fit_folds(splits)
-        every = np.arange(len(self.y))
-        model, *models = self._fit_together([every, *(train for train, _ in splits)])
-        return model, self._forecast_folds(splits, models, keep=False)
+        """Fit a copy on all rows too, at the same time if there are processes for it."""
+        (model,), folds = self._fit(splits, keep=False, name="fitting fold", refit=True)
+        return model, folds
 
-    @property
-    def _fits_together(self) -> bool:
-        """Whether the estimator, such as a network, trains many copies faster than one by one."""
-        return hasattr(self.estimator, "_fit_copies")
+    def _fit(
+        self, splits: Sequence[Split], keep: bool, name: str, *, refit: bool
+    ) -> tuple[list[Any], list[Fold]]:
+        """Return a list of the model of all rows, which is empty without `refit`, and the folds."""
+        n, first, steps = len(self.y), int(refit), self.steps
+        trains = [np.arange(n)] * first + [train for train, _ in splits]
+        fits = [len(train) / n for train in trains]
+        if hasattr(self.estimator, "_fit_copies"):  # networks train faster together
+            with steps.step(f"{name}s 1 to {len(splits)} at once", fits=sum(fits)):
+                models = self.estimator._fit_copies([self._part(rows) for rows in trains], steps)
+            return models[:first], self._forecast_folds(splits, models[first:], keep)
+        jobs = [delayed(self._fit_all)()] * first
+        jobs += [delayed(self._fit_fold)(*split, keep) for split in splits]
+        names = ["fitting on all rows"] * first
+        names += [f"{name} {k + 1} of {len(splits)}" for k in range(len(splits))]
+        fitted = run_jobs(jobs, names, fits, self.n_jobs, steps)
+        return fitted[:first], fitted[first:]
 
-    def _fit_together(self, trains: Sequence[Rows]) -> list[Any]:
-        models: list[Any] = self.estimator._fit_copies([self._part(rows) for rows in trains])
-        return models
+    def _fit_all(self) -> Any:
+        return clone(self.estimator).fit(self.X, self.y, **self.fit_params)
 
     def _part(self, rows: Rows) -> tuple[Any, FloatArray, dict[str, Any]]:
         params = _check_method_params(self.X, params=self.fit_params, indices=rows)
@@ -145,6 +158,23 @@ class CrossFitter:
         return self._forecast_folds([(train, test)], [model], keep)[0]
 
 
+def run_jobs(
+    jobs: Iterable[Any],
+    names: Sequence[str],
+    fits: Sequence[float],
+    n_jobs: int | None,
+    steps: Steps,
+) -> list[Any]:
+    """Run jobs of joblib, and show each as a step while its result is awaited."""
+    # A generator gives each result as soon as it is ready, but not all backends have it.
+    parallel = Parallel(n_jobs, return_as="generator" if steps.shown else "list")
+    pending, results = iter(parallel(jobs)), []
+    for name, work in zip(names, fits, strict=True):
+        with steps.step(name, fits=work):
+            results.append(next(pending))
+    return results
+
+
 def cross_fit(
     estimator: Any,
     X: Any,
@@ -153,6 +183,7 @@ def cross_fit(
     *,
     dist: Callable[[Any, Any], Any] | None = None,
     n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> tuple[Rows, Distribution]:
     """Fit a copy of an estimator per split and forecast its test rows.
 
@@ -167,6 +198,8 @@ def cross_fit(
         Forecasts of a fitted estimator; by default they are read as `CalibratedRegressor` does.
     n_jobs : int, optional
         Number of fits at a time, as in joblib.
+    verbose : int, default 0
+        Whether to show the progress on the standard error: 1 shows a line per fit, 2 its time too.
 
     Returns
     -------
@@ -186,6 +219,9 @@ def cross_fit(
     >>> rows, F.loc.round(6)
     (array([0, 1, 2, 3, 4, 5]), array([ 0.,  2.,  4.,  6.,  8., 10.]))
     """
-    fitter = CrossFitter(estimator, X, y, Forecaster(dist, ForecastReader()), {}, n_jobs)
-    forecasts = out_of_fold(fitter.fit_folds(splits))
+    forecast = Forecaster(dist, ForecastReader())
+    with show_steps("cross_fit", verbose) as steps:
+        steps.expect(fits=sum(len(train) for train, _ in splits) / len(y))
+        fitter = CrossFitter(estimator, X, y, forecast, {}, n_jobs, steps)
+        forecasts = out_of_fold(fitter.fit_folds(splits, name="fitting split"))
     return forecasts.rows, forecasts.dist

@@ -32,6 +32,13 @@ from trueline.recalibration._least_width import choose_width
 from trueline.recalibration._preparation import Preparation, find_support
 from trueline.scores import empirical_law
 
+# Steps that are no fits of the estimator, and the seconds that they take: a forest of widths, and
+# a map that depends on x or not.
+_WIDTH = "learning the width"
+MAP = "fitting the map"
+_WIDTH_SECONDS, _WIDTH_SECONDS_PER_ROW = 0.2, 1e-5
+_MAP_SECONDS_PER_ROW, _CONDITIONAL_SECONDS_PER_ROW = 1e-6, 2e-4
+
 
 class Data(NamedTuple):
     """The rows that ``fit`` is called with."""
@@ -173,6 +180,26 @@ class Fitted(NamedTuple):
     shrinkage: float | None = None
 
 
+def expect_work(
+    fitter: CrossFitter,
+    splits: Sequence[Split],
+    scale_estimator: Any,
+    recalibrator: Recalibrator,
+    *,
+    refits: bool,
+) -> None:
+    """Announce a fit per split and one on all rows, the width and the map."""
+    n = len(fitter.y)
+    per_row = _CONDITIONAL_SECONDS_PER_ROW if recalibrator.needs_features else _MAP_SECONDS_PER_ROW
+    seconds = {MAP: per_row * n}
+    if scale_estimator is not None:
+        seconds[_WIDTH] = _WIDTH_SECONDS + _WIDTH_SECONDS_PER_ROW * n
+    fits = sum(len(train) for train, _ in splits) / n
+    if refits and not isinstance(fitter.estimator, FrozenEstimator):
+        fits += 1.0
+    fitter.steps.expect(fits=fits, seconds=seconds)
+
+
 def fit_models(
     fitter: CrossFitter,
     splits: Sequence[Split] | None,
@@ -194,10 +221,12 @@ def fit_models(
         return Fitted([Fold(rows, fitter.forecast(model, fitter.X), model)], [model])
     found = read_out_of_bag(model, fitter.X)
     if found is None:
+        fitter.steps.expect(fits=len(splits) - 1.0)
         return Fitted(fitter.fit_folds(splits), [model])
-    error = fitter.y - found.forecast._centre()
-    factor = more_trees_factor(error, found.more_noise, sample_weight)
-    return Fitted([Fold(rows, found.forecast, model)], [model], factor)
+    error = fitter.y[found.rows] - found.forecast._centre()
+    weight = None if sample_weight is None else sample_weight[found.rows]
+    factor = more_trees_factor(error, found.more_noise, weight)
+    return Fitted([Fold(found.rows, found.forecast, model)], [model], factor)
 
 
 def splits_to_learn(
@@ -219,10 +248,12 @@ def learn_widths(
     model: Any,
     seed: int,
     support: Support | None,
+    fitter: CrossFitter,
 ) -> tuple[Widths, OutOfFold]:
     """Learn the widths; return also the forecasts with widths learned without their rows.
 
-    `model` is the fitted model, or None if its own scale is to be left as it is.
+    `model` is the fitted model, or None if its own scale is to be left as it is. The fitter says
+    how many jobs to use and shows the step.
     """
     widths, dist = Widths(), forecasts.dist
     if type(dist) is Normal and model is not None and spread_excludes_noise(model):
@@ -239,7 +270,15 @@ def learn_widths(
         repeated = len(forecasts.first) < len(dist)
         firsts = dist._take(forecasts.first) if repeated else dist
         atoms = None if support is None else support.atoms(y)
-        learned, honest = learn_width(scale_estimator, X, y, firsts, weight, learning, seed, atoms)
+        if hasattr(scale_estimator, "get_params"):
+            scale_estimator = clone(scale_estimator)
+            set_seeds(scale_estimator, seed)
+        with fitter.steps.step(_WIDTH):
+            learned, honest = learn_width(
+                scale_estimator, X, y, firsts, weight, learning, seed, atoms, fitter.n_jobs
+            )
+        crps = ", ".join(f"{name} {crps:.4g}" for name, crps in learned.crps.items())
+        fitter.steps.detail(f"the width is {learned.kind}{crps and f'; CRPS: {crps}'}")
         widths = widths._replace(learned=learned)
         if not repeated:
             dist = honest

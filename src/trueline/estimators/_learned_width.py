@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -99,6 +100,7 @@ def learn_width(
     learning: LearningSplits,
     random_state: RandomState,
     atoms: Atoms | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[LearnedWidth, Distribution]:
     """Learn how the width of forecasts depends on x.
 
@@ -122,6 +124,8 @@ def learn_width(
     atoms : Atoms, optional
         The atoms of the outcomes, if they have some: then the width is that of the forecast
         before it is cut there.
+    n_jobs : int, optional
+        Number of splits whose widths are learned at a time, as in joblib.
 
     Returns
     -------
@@ -155,7 +159,7 @@ def learn_width(
     if not isinstance(scale_estimator, str):
         if usual == 0.0:  # there are no errors to learn from
             return unchanged, dist
-        return _by_regression(scale_estimator, errors)
+        return _by_regression(scale_estimator, errors, n_jobs)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
     if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
         return unchanged, dist
@@ -164,8 +168,10 @@ def learn_width(
     if dist._has_spread:
         candidates["own"] = unchanged, dist
     forest = _Forest(generator(random_state))
-    by = _by_out_of_bag if learning.independent else _by_regression
-    candidates["learned"] = by(forest, errors)
+    if learning.independent:
+        candidates["learned"] = _by_out_of_bag(forest, errors)
+    else:
+        candidates["learned"] = _by_regression(forest, errors, n_jobs)
     return _simplest(candidates, y, errors, independent=learning.independent)
 
 
@@ -219,25 +225,42 @@ def _by_out_of_bag(forest: _Forest, errors: _Errors) -> tuple[LearnedWidth, Dist
     return width, rescaled(errors.dist, width._positive(held_out))
 
 
-def _by_regression(regressor: Any, errors: _Errors) -> tuple[LearnedWidth, Distribution]:
+def _by_regression(
+    regressor: Any, errors: _Errors, n_jobs: int | None
+) -> tuple[LearnedWidth, Distribution]:
     """Learn the width by a regressor; return also its cross-fitted predictions."""
-    from sklearn.base import clone
+    from sklearn.utils.parallel import Parallel, delayed
     from sklearn.utils.validation import has_fit_parameter
 
     reads_x, features = _read(errors.X, errors.dist)
     weighted = errors.weight is not None and has_fit_parameter(regressor, "sample_weight")
 
-    def fitted(rows: Rows) -> Any:
-        params = {"sample_weight": errors.weights(rows)} if weighted else {}
-        return clone(regressor, safe=False).fit(features[rows], errors.error[rows], **params)
+    def rows_of(train: Rows) -> tuple[Any, ...]:
+        weight = errors.weights(train) if weighted else None
+        return regressor, features[train], errors.error[train], weight
 
-    fitted_on_all = fitted(np.arange(len(features)))
+    splits = [(train, test) for train, test in errors.splits if errors.enough(train)]
+    jobs = chain(
+        [delayed(_fitted)(*rows_of(np.arange(len(features))))],
+        (delayed(_predicted)(features[test], *rows_of(train)) for train, test in splits),
+    )
+    fitted_on_all, *predicted = Parallel(n_jobs)(jobs)
     width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, fitted_on_all, reads_x)
     held_out = np.full(len(features), errors.usual)
-    for train, test in errors.splits:
-        if errors.enough(train):
-            held_out[test] = width._positive(fitted(train).predict(features[test]))
+    for (_, test), prediction in zip(splits, predicted, strict=True):
+        held_out[test] = width._positive(prediction)
     return width, rescaled(errors.dist, held_out)
+
+
+def _fitted(regressor: Any, X: FloatArray, y: FloatArray, weight: FloatArray | None) -> Any:
+    from sklearn.base import clone
+
+    params = {} if weight is None else {"sample_weight": weight}
+    return clone(regressor, safe=False).fit(X, y, **params)
+
+
+def _predicted(X_new: FloatArray, *rows: Any) -> Any:
+    return _fitted(*rows).predict(X_new)
 
 
 def _simplest(

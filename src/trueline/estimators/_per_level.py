@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
+from trueline._progress import show_steps
 from trueline._validation import FloatArray, increasing_levels
 from trueline.distributions import Distribution, Quantiles
-from trueline.estimators._checks import inherited, learns
+from trueline.estimators._checks import check_verbose, inherited, learns
+from trueline.estimators._crossfit import run_jobs
 from trueline.estimators._frames import check_columns, column_names, take_features
 from trueline.interop._quantile_models import level_parameter, point_prediction, trained_levels
 
@@ -43,6 +45,9 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         CatBoost, scikit-learn's regressors and pipelines that end in one.
     n_jobs : int, optional
         Number of levels to fit at a time, as in joblib.
+    verbose : int, default 0
+        Whether to show the progress of ``fit`` on the standard error: 1 shows each level and about
+        how long the rest takes, 2 adds times.
 
     Attributes
     ----------
@@ -81,11 +86,13 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         levels: ArrayLike | None = None,
         parameter: str = "auto",
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.levels = levels
         self.parameter = parameter
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @classmethod
     def from_fitted(cls, models: Mapping[float, Any]) -> Self:
@@ -150,8 +157,12 @@ class PerLevel(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: igno
         untrained, levels = self._untrained()
         if sample_weight is not None:
             fit_params["sample_weight"] = sample_weight
-        parallel = Parallel(n_jobs=self.n_jobs)
-        models = parallel(delayed(_fitted)(one, X, y, fit_params) for one in untrained)
+        check_verbose(self.verbose)
+        jobs = [delayed(_fitted)(one, X, y, fit_params) for one in untrained]
+        names = [f"fitting level {level:g}" for level in levels.tolist()]
+        with show_steps(type(self).__name__, self.verbose) as steps:
+            steps.expect(fits=len(jobs))
+            models = run_jobs(jobs, names, [1.0] * len(jobs), self.n_jobs, steps)
         self.levels_ = levels
         self._column_names = column_names(X)
         return self._of(models)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -14,13 +13,24 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
-from trueline._validation import CalibrationWarning, FloatArray, RandomState
+from trueline._labels import check_labels
+from trueline._progress import show_steps
+from trueline._validation import FloatArray, RandomState
 from trueline.distributions import Distribution, Support, average
-from trueline.estimators._checks import check_groups, check_params, check_rows, inherited, is_train
+from trueline.estimators._checks import (
+    check_groups,
+    check_params,
+    check_rows,
+    inherited,
+    is_train,
+    warn_if_folds_are_small,
+)
 from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
 from trueline.estimators._fitting import (
+    MAP,
     Data,
     averages_folds,
+    expect_work,
     fit_map,
     fit_map_per_fold,
     fit_models,
@@ -41,7 +51,7 @@ from trueline.estimators._frames import (
     in_order,
     take_features,
 )
-from trueline.estimators._shrinkage import find_shrinkage
+from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
 from trueline.estimators._splits import LearningSplits, Split, find_copies, make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
@@ -112,6 +122,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None
         Seeds the shuffle of the folds, the learned scale, and every ``random_state`` of the
         estimator and of the recalibrator that is None.
+    verbose : int, default 0
+        Whether to show the progress of ``fit`` on the standard error. 1 shows each step and about
+        how long the rest takes, as a bar on a terminal if rich is installed and otherwise as a
+        line per step; 2 adds the time and the result of each step.
 
     Attributes
     ----------
@@ -173,6 +187,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         support: Support | str | None = "auto",
         n_jobs: int | None = None,
         random_state: RandomState | np.random.RandomState = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.method = method
@@ -183,6 +198,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.support = support
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     # ---- fit -------------------------------------------------------------------------
 
@@ -232,14 +248,17 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 set_seeds(estimator, seed)
         self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
-        fitter = CrossFitter(estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs)
         given = None
         # The rows that calibrate a frozen model are split only for what is learned from its errors.
         learns = self.scale_estimator is not None or recalibrator.needs_features
         whole = frozen and (not learns or isinstance(self.cv, int | np.integer))
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
-        models = self._learn(fitter, given, recalibrator, data, seed)
+        with show_steps(type(self).__name__, self.verbose) as steps:
+            fitter = CrossFitter(
+                estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
+            )
+            models = self._learn(fitter, given, recalibrator, data, seed)
         take_features(self, models[0])
         self._column_names = column_names(data.X)
         if self._column_names is not None:
@@ -263,41 +282,46 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             and leaves_rows_out(fitter.estimator)
             and find_copies(data.X, data.y) is None
         )
+        thinned = thinned_splits(splits or [], len(data.y))
+        # A map that depends on x is calibrated better without a width that does.
+        by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
+        scale_estimator = None if by_map else self.scale_estimator
+        all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
+        expect_work(fitter, all_splits, scale_estimator, recalibrator, refits=not self.ensemble_)
         folds, models, shrinkage = fit_models(
             fitter, splits, data.sample_weight, ensemble=self.ensemble_, out_of_bag=out_of_bag
         )
         forecasts = out_of_fold(folds)
-        # A map that depends on x is calibrated better without a width that does.
-        by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
-        scale_estimator = None if by_map else self.scale_estimator
         read_model = models[0] if self.dist is None else None
         inner = LearningSplits([], independent=True)
         if scale_estimator is not None or recalibrator.needs_features:
             inner = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
         self._widths, forecasts = learn_widths(
-            scale_estimator, data, forecasts, inner, read_model, seed, self.support_
+            scale_estimator, data, forecasts, inner, read_model, seed, self.support_, fitter
         )
         self.scale_ = self._widths.learned
-        self.shrinkage_ = 1.0 if shrinkage is None else shrinkage
-        if splits is not None and shrinkage is None:
-            self.shrinkage_ = find_shrinkage(
+        if shrinkage is None:
+            shrinkage = find_shrinkage(
                 fitter,
-                splits,
+                thinned,
                 forecasts.dist,
                 lambda dist, rows: self._widths.apply_as(forecasts.dist, dist, rows),
                 data.sample_weight,
-                ensemble=self.ensemble_,
+                n_averaged=len(models) if self.ensemble_ else 0,
             )
+        fitter.steps.detail(f"the shrinkage is {shrinkage:.4f}")
+        self.shrinkage_ = shrinkage
         if self.ensemble_:
             self.estimators_ = models
         else:
             self.estimator_ = models[0]
-        if self.ensemble_ and not isinstance(self.ensemble, str):
-            self.recalibrators_ = fit_map_per_fold(
-                recalibrator, data, forecasts, folds, self.shrinkage_, self.cv, seed
-            )
-        else:
-            self.recalibrator_ = fit_map(recalibrator, data, forecasts, inner, self.shrinkage_)
+        with fitter.steps.step(MAP):
+            if self.ensemble_ and not isinstance(self.ensemble, str):
+                self.recalibrators_ = fit_map_per_fold(
+                    recalibrator, data, forecasts, folds, shrinkage, self.cv, seed
+                )
+            else:
+                self.recalibrator_ = fit_map(recalibrator, data, forecasts, inner, shrinkage)
         return models
 
     # ---- predict ---------------------------------------------------------------------
@@ -307,10 +331,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
         Parameters
         ----------
-        X : (n, d) array-like
-            As in `fit`.
-        groups : (n,) array-like, optional
-            The group of each row, if the map is `Grouped`.
+        X, groups
+            As in `fit`; groups are needed if the map is `Grouped`.
 
         Examples
         --------
@@ -323,8 +345,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         >>> len(F), bool((F.cdf(0.0) < 0.2).all())
         (3, True)
         """
-        parts = list(self._parts(X, groups))
-        return average(parts)
+        labels = check_labels(X=X, groups=groups)
+        made = average(list(self._parts(X, groups)))
+        if labels is not None:
+            made._labels = labels
+        return made
 
     def _parts(self, X: Any, groups: ArrayLike | None) -> Iterator[Distribution]:
         check_is_fitted(
@@ -389,7 +414,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         dist = self.predict_dist(X, groups)
         lower, upper = dist.interval(coverage)
-        self._warn_if_folds_are_small(dist, 0.5 * (1.0 - np.max(coverage)))
+        warn_if_folds_are_small(self, dist, 0.5 * (1.0 - np.max(coverage)))
         return framed(self, lower, "lower", coverage, X), framed(self, upper, "upper", coverage, X)
 
     def predict_quantiles(self, X: Any, levels: ArrayLike, groups: ArrayLike | None = None) -> Any:
@@ -404,8 +429,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
         Returns
         -------
-        ndarray, (n, m), or (n,) for a scalar
-            With `set_output` a frame with one column per level.
+        ndarray, (n, m), or (n,) for a scalar, or a frame with `set_output`
 
         Examples
         --------
@@ -422,24 +446,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         dist = self.predict_dist(X, groups)
         values = dist.ppf(levels)
-        self._warn_if_folds_are_small(dist, min(np.min(levels), 1.0 - np.max(levels)))
+        warn_if_folds_are_small(self, dist, min(np.min(levels), 1.0 - np.max(levels)))
         return framed(self, values, f"quantile {levels!r}", levels, X)
-
-    def _warn_if_folds_are_small(self, dist: Distribution, tail: float) -> None:
-        # A mixture has no calibration rows of its own; each component has those of a fold. Other
-        # forecasts give this warning themselves.
-        low, high = dist._component_support
-        least = max(low, 1.0 - high)
-        if (low, high) != dist._supported and tail < least * (1.0 - 1e-9):
-            per_fold = hasattr(self, "recalibrators_")
-            warnings.warn(
-                f"levels {tail:.6g} to {1.0 - tail:.6g} were requested, but "
-                f"{'the smallest fold' if per_fold else 'the map'} supports {least:.6g} to "
-                f"{1.0 - least:.6g}: quantiles beyond are read off the extrapolated tails. Use "
-                f"{'ensemble=False, fewer folds, or ' if per_fold else ''}more rows.",
-                CalibrationWarning,
-                stacklevel=3,
-            )
 
     def score(
         self,

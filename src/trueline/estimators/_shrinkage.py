@@ -28,32 +28,31 @@ _LEAST_FACTOR = 0.8
 
 def find_shrinkage(
     fitter: CrossFitter,
-    splits: Sequence[Split],
+    thinned: Sequence[Split],
     dist: Distribution,
     with_width: Callable[[Distribution, Rows], Distribution],
     sample_weight: FloatArray | None,
     *,
-    ensemble: bool,
+    n_averaged: int,
 ) -> float:
-    """Return the factor of the scores; 1 for many rows, or if splits do not allow a comparison.
+    """Return the factor of the scores; 1 without any splits of `thinned_splits`.
 
     The forecasts `dist` of the fold models, one per row if each row is in one test set, are
     compared with those of models that see fewer rows, after `with_width` has given the latter the
-    learned widths of the same rows. With `ensemble` the fold models predict together; otherwise
-    one model that is refitted on all rows does.
+    learned widths of the same rows. If `n_averaged` is not 0, this number of fold models predicts
+    together; otherwise one model that is refitted on all rows does.
     """
-    n = len(fitter.y)
-    thinned = thinned_splits(splits, n) if n < _MANY else None
-    if thinned is None:
+    if not thinned:
         return 1.0
-    fewer = out_of_fold(fitter.fit_folds(thinned))
+    n = len(fitter.y)
+    fewer = out_of_fold(fitter.fit_folds(thinned, name="estimating the shrinkage, fit"))
     rows, y = fewer.rows, fitter.y[fewer.rows, None]
     weight = None if sample_weight is None else sample_weight[rows]
     score = with_width(fewer.dist, rows)._score(y)[:, 0]
-    if ensemble:
+    if n_averaged:
         twice = np.flatnonzero(rows[:-1] == rows[1:])
         weight = None if weight is None else weight[twice]
-        return ensemble_factor(score[twice], score[twice + 1], len(splits), weight)
+        return ensemble_factor(score[twice], score[twice + 1], n_averaged, weight)
     fold_score = dist._take(rows)._score(y)[:, 0]
     seen = float(np.mean([len(train) for train, _ in thinned]))
     # A thinned model lacks two folds, and a fold model one.
@@ -83,17 +82,19 @@ def more_trees_factor(
     return float(np.sqrt(max(left, _LEAST_FACTOR**2)))
 
 
-def thinned_splits(splits: Sequence[Split], n: int) -> list[Split] | None:
+def thinned_splits(splits: Sequence[Split], n: int) -> list[Split]:
     """Return splits that train without the test rows of two neighbours, and test on both.
 
-    There are two or more, enough to test `_ENOUGH` rows. The result is None unless there are
-    three or more splits that partition the n rows and train on all rows that they do not test.
+    There are two or more, enough to test `_ENOUGH` rows. There are none from `_MANY` rows on, or
+    unless three or more splits partition the n rows and train on all rows that they do not test.
     """
+    if n >= _MANY or len(splits) < 3:
+        return []
     tests = [test for _, test in splits]
     every = np.sort(np.concatenate(tests))
     whole = len(every) == n and bool((every == np.arange(n)).all())
-    if len(splits) < 3 or not whole or any(len(a) + len(b) != n for a, b in splits):
-        return None
+    if not whole or any(len(a) + len(b) != n for a, b in splits):
+        return []
     thinned: list[Split] = []
     tested = 0
     for k, (train, test) in enumerate(splits):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +28,15 @@ from trueline.files._forecasts import (
     open_forecasts,
     work_on,
 )
-from trueline.files._sink import ColumnTypes, WiderTypeError, open_sink, whole_folder
+from trueline.files._sink import (
+    ColumnTypes,
+    Sink,
+    WiderTypeError,
+    open_sink,
+    open_sink_in_folder,
+)
 from trueline.files._source import SEPARATORS, File, Source, known_ending, no_rows
+from trueline.files._whole_folder import whole_folder
 from trueline.recalibration import Recalibrator
 
 
@@ -74,8 +83,9 @@ def apply(
     prefix : str, default ""
         Start of the names of the new columns.
     force : bool, default False
-        Whether to replace an existing file. A folder is replaced only if all of its files are
-        written anew, as after an earlier call; other files are never deleted.
+        Whether to replace an existing file, even one that appears meanwhile. A folder is replaced
+        only if all of its files are written anew, as after an earlier call; other files are never
+        deleted. Links, modes and owners are kept, the latter where permitted.
     n_jobs : int, optional
         Number of threads that write the files of a folder; by default one per core, but at most
         two.
@@ -112,7 +122,8 @@ def apply(
         if isinstance(source, Folder):
             files, parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
         else:
-            files, parts = [], [writer.write(forecasts, Path(out), progress, force=force)]
+            opened = partial(open_sink, Path(out), force=force)
+            files, parts = [], [writer.write(forecasts, Path(out), opened, progress)]
         forecasts.conclude(files)
         writer.transform.finish(parts)
     return source.rows
@@ -135,10 +146,8 @@ class _Writer:
         self,
         forecasts: Forecasts,
         path: Path,
+        opened: Callable[[], AbstractContextManager[Sink]],
         progress: Progress | None,
-        *,
-        force: bool = False,
-        shown: Path | None = None,
     ) -> Transformer:
         """Write one file; return the map that was applied, which knows the groups that it met."""
         source = forecasts.source
@@ -147,7 +156,7 @@ class _Writer:
         while True:
             transform = self.transform.part()
             try:
-                with open_sink(path, force=force, shown=shown) as sink:
+                with opened() as sink:
                     for chunk in forecasts.chunks(whole=True, progress=progress):
                         table = chunk.table.drop_columns(list(source.fixed))
                         table = table if types is None else types.convert(table)
@@ -170,12 +179,14 @@ class _Writer:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
 
             def write(i: int, report: Progress) -> Transformer:
-                return self.write(files[i], folder / names[i], report, shown=out / names[i])
+                path = folder / names[i]
+                opened = partial(open_sink_in_folder, path, shown=out / names[i])
+                return self.write(files[i], path, opened, report)
 
             files = [Forecasts(file, self.layout) for file in source.files]
             parts = list(work_on(files, write, jobs, progress))
             for file, name in zip(source.empty, names[len(source.files) :], strict=True):
-                with open_sink(folder / name, force=False, shown=out / name) as sink:
+                with open_sink_in_folder(folder / name, shown=out / name) as sink:
                     sink.write(self.added.to_none(file.header()))
         return files, parts
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trueline._arrow import pyarrow, to_numpy
 from trueline._files import FileError
-from trueline._messages import Option, Part
+from trueline._messages import Option, Part, shortened
 from trueline._validation import FloatArray, all_finite
 from trueline.distributions import Distribution
 from trueline.files._columns import Layout
@@ -258,14 +258,14 @@ class _Reader:
                 () if self.source.typed else read,
                 'write it with decimal points (pandas reads commas with decimal=",")',
             )
-        self.fail(name, row, f"found {_shortened(text)!r}", "a number", fix)
+        self.fail(name, row, f"found {shortened(text, 40)!r}", "a number", fix)
 
     def _raise_point(self, name: str, column: Any, row: int) -> NoReturn:
         """Raise for 1.234 beside decimal commas: the point may separate thousands or decimals."""
         self.fail(
             name,
             row,
-            f"found {_shortened(str(column[row]))!r}",
+            f"found {shortened(str(column[row]), 40)!r}",
             "a number with a decimal comma and no point",
             (
                 "Leave out ",
@@ -339,10 +339,6 @@ def _first_unreadable(column: Any) -> int:
         except pa.ArrowInvalid:
             bad = middle
     return good
-
-
-def _shortened(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _with_point(column: Any) -> Any:

@@ -38,6 +38,9 @@ _SCORES = {
 }
 # More threads would mostly wait for each other.
 _MOST_THREADS = 2
+# The most values of the first rows, which are held in memory at once, and their fewest rows.
+_FIRST_VALUES = 1 << 24
+_FEWEST_FIRST = 200
 # Seconds between two reports of progress.
 _EVERY = 0.1
 
@@ -126,9 +129,13 @@ class Forecasts:
             before += start
 
     def begin(self, rows: int) -> list[Chunk]:
-        """Read chunks up to this number of rows that have a weight; `accumulate` goes on there."""
+        """Read chunks up to this number of rows that have a weight; `accumulate` goes on there.
+
+        Rows of many columns are fewer.
+        """
         self._rest = self.chunks()
         self._first.clear()
+        rows = min(rows, max(_FIRST_VALUES // len(self.layout.used), _FEWEST_FIRST))
         chunks: list[Chunk] = []
         while sum(map(Chunk.n_weighted, chunks)) < rows:
             chunk = next(self._rest, None)

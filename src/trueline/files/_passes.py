@@ -55,8 +55,12 @@ def fit(
     differ, and then compressed; ``compression_error_`` bounds the change of the empirical CDF.
     If the scores of all groups take more than 4,194,304 numbers, they are compressed meanwhile as
     well. The least width of forecasts and the atoms of outcomes are learned from the first chunk,
-    of up to 65,536 rows, or from several if they have less than 10,000 rows. Scores of rows on
-    atoms are intervals; beyond 1,048,576 rows each is spread over a few points.
+    of up to 65,536 rows, or from several if they have less than 10,000 rows; rows of more than
+    1,677 columns are fewer. Scores of rows on atoms are intervals; beyond 1,048,576 rows each is
+    spread over a few points.
+
+    A file has at most 100,000 columns, a row of text at most 16,777,216 characters. Compressed
+    files may unpack to 256 MiB, and beyond that to 200 times their size.
 
     Parameters
     ----------

@@ -68,10 +68,7 @@ class Scoring:
         rows = ScoreRows.of_outcomes(chunk.y, self.preparation(chunk.dist))
         bad = rows.first_invalid()
         if bad is not None:
-            raise FileError(
-                f"{chunk.where(bad)}: the outcome lies further from its forecast than float64 can "
-                f"count in units of the forecast's scale. Check for a scale that is almost 0."
-            )
+            raise FileError(f"{chunk.where(bad)}: {rows.fault(bad)}")
         # Outcomes are counted if the preparation may exclude some.
         outcomes = None if self.preparation.atoms is None else chunk.y
         return ScoreRows(rows.kind, rows.lower, rows.upper, chunk.weight, outcomes)

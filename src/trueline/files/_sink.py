@@ -1,20 +1,19 @@
-"""Write files and folders in chunks, whole or not at all: CSV, TSV, Parquet and Arrow."""
+"""Write files in chunks: CSV, TSV, Parquet and Arrow."""
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from trueline._arrow import pyarrow, text, texts
-from trueline._files import FileError, cannot_write, check_parent, check_writable, whole_file
+from trueline._files import FileError, cannot_write, check_writable, whole_file
 from trueline._messages import Option
-from trueline.files._source import SEPARATORS, is_known, known_ending
+from trueline.files._source import SEPARATORS, known_ending
 
 # Types of the columns of a text file, from narrow to wide.
 _STEPS = ("int64", "float64", "string")
@@ -96,8 +95,9 @@ def _bytes_of(column: Any) -> Iterator[memoryview]:
     for chunk in getattr(column, "chunks", [column]):
         _, offsets, data = chunk.buffers()
         if data is not None:
-            ends = memoryview(offsets).cast("i")
-            yield memoryview(data)[ends[chunk.offset] : ends[chunk.offset + len(chunk)]]
+            first, last = chunk.offset, chunk.offset + len(chunk)
+            ends = memoryview(offsets)[: 4 * (last + 1)].cast("i")  # there may be more bytes
+            yield memoryview(data)[ends[first] : ends[last]]
 
 
 class _BinarySink(Sink):
@@ -113,7 +113,7 @@ class _BinarySink(Sink):
             if self.parquet:
                 from pyarrow.parquet import ParquetWriter
 
-                self._writer = ParquetWriter(self.file, table.schema)
+                self._writer = ParquetWriter(self.file, table.schema, write_page_checksum=True)
             else:
                 self._writer = pyarrow().ipc.new_file(self.file, table.schema)
         self._writer.write_table(table)
@@ -124,81 +124,46 @@ class _BinarySink(Sink):
 
 
 @contextmanager
-def open_sink(path: Path, *, force: bool, shown: Path | None = None) -> Iterator[Sink]:
-    """Open a file for writing by its ending; it appears whole, at the end, or not at all.
-
-    ``shown`` is its name in messages, where that differs from the path.
-    """
-    ending, _ = known_ending(path, writing=True)
+def open_sink(path: Path, *, force: bool) -> Iterator[Sink]:
+    """Open a file for writing by its ending; it appears whole, at the end, or not at all."""
+    known_ending(path, writing=True)
     check_writable(path, force=force)
     try:
-        with whole_file(path) as file:
-            sink: Sink
-            if ending in SEPARATORS:
-                sink = _TextSink(file, SEPARATORS[ending])
-            else:
-                sink = _BinarySink(file, parquet=ending == ".parquet")
-            try:
-                yield sink
-                sink.close()
-            except BaseException:
-                # An open writer would try to end its file later, and fail with a message.
-                with contextlib.suppress(Exception):
-                    sink.close()
-                raise
-    except OSError as error:
-        raise cannot_write(shown or path, error) from None
-
-
-@contextmanager
-def whole_folder(path: Path, names: Collection[Path], *, force: bool) -> Iterator[Path]:
-    """Make a folder of these files, which appears whole, at the end, or not at all."""
-    _check_folder(path, names, force=force)
-    try:
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
-        try:
-            new, old = temporary / "new", temporary / "old"
-            new.mkdir()
-            yield new
-            if path.exists():
-                _check_folder(path, names, force=force)  # others may have written meanwhile
-                path.replace(old)
-            try:
-                new.replace(path)
-            except BaseException:
-                if old.exists():
-                    old.replace(path)
-                raise
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        with whole_file(path, force=force) as file, _sink_to(file, path) as sink:
+            yield sink
     except OSError as error:
         raise cannot_write(path, error) from None
 
 
-def _check_folder(path: Path, names: Collection[Path], *, force: bool) -> None:
-    """Raise if a folder of these files cannot be written, before any work is done."""
-    if path.is_dir():
-        there = (file for file in sorted(path.rglob("*")) if file.is_symlink() or file.is_file())
-        for file in (file.relative_to(path) for file in there):
-            if not force:
-                raise FileError(
-                    f"{path} is there already. Replace it with ",
-                    Option("force", True),
-                    ", or name another folder.",
-                )
-            if file not in names:
-                raise FileError(
-                    f"{path} holds {file}, which would be deleted; expected nothing but files that "
-                    f"are written anew. Delete it yourself, or name another folder."
-                )
-    elif path.exists() or is_known(path):
-        raise FileError(
-            f"{path} is the name of a file, but several files are written to a folder. Name a "
-            f"folder with ",
-            Option("out"),
-            ".",
-        )
-    check_parent(path)
+@contextmanager
+def open_sink_in_folder(path: Path, *, shown: Path) -> Iterator[Sink]:
+    """Open a file in a folder that nobody sees yet; messages call it ``shown``."""
+    try:
+        with path.open("wb") as file:
+            with _sink_to(file, path) as sink:
+                yield sink
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise cannot_write(shown, error) from None
+
+
+@contextmanager
+def _sink_to(file: IO[bytes], path: Path) -> Iterator[Sink]:
+    ending, _ = known_ending(path, writing=True)
+    sink: Sink
+    if ending in SEPARATORS:
+        sink = _TextSink(file, SEPARATORS[ending])
+    else:
+        sink = _BinarySink(file, parquet=ending == ".parquet")
+    try:
+        yield sink
+        sink.close()
+    except BaseException:
+        # An open writer would try to end its file later, and fail with a message.
+        with contextlib.suppress(Exception):
+            sink.close()
+        raise
 
 
 class ColumnTypes:

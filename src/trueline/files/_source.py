@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ _ROW_OF_TEXT = 64
 # of the blocks that `evaluate` sums over, so that sums over chunks are equal to the last bit.
 _VALUES = 1 << 22
 _MOST_ROWS = 1 << 16
-_FEWEST_ROWS = 1 << 10
+_FEWEST_ROWS = 1 << 5
 # Wanted rows per group in a chunk, and the most rows of such a chunk.
 _GROUP_ROWS = 256
 _MOST_OF_GROUPS = 1 << 19
@@ -163,10 +162,16 @@ class File(Source):
         rows = min(max(1 << (size.bit_length() - 1) if size else 0, _FEWEST_ROWS), most)
         self.rows = 0
         with self._explained():
-            batches = (batch.select(own) for batch in self._batches(own, rows))
+            batches = (self._checked(batch.select(own)) for batch in self._batches(own, rows))
             for table in _of_size(batches, rows):
                 self.rows += table.num_rows
                 yield self._with_fixed(table, wanted).replace_schema_metadata(self.metadata)
+
+    def _checked(self, batch: Any) -> Any:
+        """Return a batch; raise if its content contradicts its description."""
+        if self.typed:  # Arrow trusts what a file says about places in its memory
+            batch.validate(full=True)
+        return batch
 
     def _with_fixed(self, table: Any, wanted: list[str]) -> Any:
         """Return the table with the columns that are the same in every row."""
@@ -186,7 +191,7 @@ class File(Source):
             yield
         except FileError:
             raise
-        except (pa.ArrowException, OSError, csv.Error) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise self._fault(error) from None
 
     def _take_schema(self, schema: Any) -> None:

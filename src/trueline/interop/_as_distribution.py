@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import Any
 
+from trueline._labels import labels_of
 from trueline.distributions import Distribution
 from trueline.interop._gluonts import from_gluonts
 from trueline.interop._ngboost import from_ngboost
@@ -123,7 +124,10 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     if package is not None:
         if kind is not None and package in _SELF_DESCRIBING:
             refuse_kind(kind, obj, "which says itself what it is")
-        return _PACKAGES[package][1](obj, kind)
+        made = _PACKAGES[package][1](obj, kind)
+        if package == "pandas":
+            made._labels = labels_of(obj)
+        return made
     if isinstance(obj, tuple):
         named = from_named(obj, kind)
         return from_tuple(obj, kind) if named is None else named

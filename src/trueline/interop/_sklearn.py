@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueline._validation import FloatArray
+from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution
 from trueline.interop._reading import belongs_to, normal, one_per_row
 
@@ -106,9 +106,11 @@ def varies_between_fits(model: Any) -> bool:
     return isinstance(model, MLPRegressor) or belongs_to(model, *_NETWORKS)
 
 
-# Trees from which nearly every row is left out by several of them, and this number.
+# Trees from which nearly every row is left out by several of them, this number, and the largest
+# share of rows that fewer trees leave out.
 _ENOUGH_TREES = 50
 _FEWEST_UNSEEN = 5
+_MOST_SEEN = 0.01
 
 
 def leaves_rows_out(model: Any) -> bool:
@@ -130,15 +132,16 @@ def leaves_rows_out(model: Any) -> bool:
 class OutOfBag(NamedTuple):
     """Forecasts of the rows of a forest's fit by the trees that did not see them."""
 
+    rows: Rows  # those that several trees did not see
     forecast: Distribution
     more_noise: FloatArray  # variance of these means less that of the means over all trees
 
 
 def read_out_of_bag(model: Any, X: Any) -> OutOfBag | None:
-    """Read the spread of those trees that did not see a row, for all rows of the fit.
+    """Read the spread of those trees that did not see a row, for the rows of the fit.
 
-    The variances are those that all trees would have. The result is None if a row was seen by
-    nearly all trees.
+    The variances are those that all trees would have. The few rows that nearly all trees saw are
+    left out, which is decided by the draws alone; the result is None if they are not few.
     """
     from sklearn.utils.validation import _num_samples
 
@@ -152,11 +155,13 @@ def read_out_of_bag(model: Any, X: Any) -> OutOfBag | None:
         step = p[at] - mean[at]
         mean[at] += step / count[at]
         square[at] += step * (p[at] - mean[at])
-    if count.min() < _FEWEST_UNSEEN:
+    rows = np.flatnonzero(count >= _FEWEST_UNSEEN)
+    if len(rows) < (1.0 - _MOST_SEEN) * n:
         return None
+    count, mean, square = count[rows], mean[rows], square[rows]
     var = square / (count - 1.0)
     noise = var * (1.0 / count - 1.0 / trees)
-    return OutOfBag(normal(mean, np.sqrt(var * (1.0 - 1.0 / trees))), noise)
+    return OutOfBag(rows, normal(mean, np.sqrt(var * (1.0 - 1.0 / trees))), noise)
 
 
 def _is_ensemble(model: Any) -> bool:

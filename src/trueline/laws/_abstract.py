@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 from scipy.special import ndtr
 
 from trueline._validation import FloatArray
@@ -31,6 +32,11 @@ class Law(ABC):
     @abstractmethod
     def cdf(self, z: FloatArray) -> FloatArray:
         """P(Z <= z)."""
+
+    def cdf_and_slope(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """CDF and density together, because some laws share work between them."""
+        with np.errstate(over="ignore"):
+            return self.cdf(z), np.exp(self.logpdf(z))
 
     @property
     def has_atoms(self) -> bool:

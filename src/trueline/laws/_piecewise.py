@@ -188,6 +188,17 @@ class PiecewiseLaw(ScoreLaw):
         segments = self._segments(z)
         return self._cdf(z, segments), self._crps(z, self._integral(z, segments))
 
+    @in_blocks
+    def cdf_and_slope(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        segments = self._segments(z)
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        slope = segments.slope
+        cdf = self._cdf(z, segments)
+        slope[below] = low * np.exp(lower.logpdf(depth))
+        slope[above] = high * np.exp(upper.logpdf(excess))
+        return cdf, slope
+
     def _cdf(self, z: FloatArray, segments: Segments) -> FloatArray:
         _, offset, base, slope = segments
         p = np.asarray(base + slope * offset)
@@ -301,6 +312,45 @@ class PiecewiseLaw(ScoreLaw):
         areas[1:] *= 0.5
         areas[1:] *= np.diff(self.knots)
         return np.cumsum(areas, out=areas)
+
+    @in_blocks
+    def double_integrals(self, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        segments = self._segments(z)
+        j, offset, base, slope = segments
+        rise = slope * offset
+        square = self._squares[j] + offset * (base * (base + rise) + rise * rise / 3.0)
+        double = self._doubles[j] + offset * (self._areas[j] + offset * (0.5 * base + rise / 6.0))
+        area = self._integral(z, segments)
+        below, depth, above, excess = self._beyond(z)
+        (low, high), (lower, upper) = self._masses, self.tails
+        outer = lower.outer(depth, 1)
+        square[below] = low**2 * lower.outer(depth, 2)[0]
+        double[below] = low * (outer[1] - depth * outer[0])
+        inner = upper.inner(excess, 1)
+        rest = high**2 * upper.inner(excess, 2)[0] - 2.0 * high * inner[0]
+        square[above] = self._squares[-1] + excess + rest
+        double[above] = (
+            self._doubles[-1]
+            + excess * (self._areas[-1] + 0.5 * excess)
+            - high * (excess * inner[0] - inner[1])
+        )
+        return area, square, double
+
+    @cached_property
+    def _squares(self) -> FloatArray:
+        """Integral of R squared below each knot."""
+        low, tail = self._masses[0], self.tails[0]
+        start, stop = self.right[:-1], self.left[1:]
+        inner = np.diff(self.knots) * (start * (start + stop) + stop * stop) / 3.0
+        return np.cumsum(np.append(low**2 * tail.outer(np.zeros(1), 2)[0], inner))
+
+    @cached_property
+    def _doubles(self) -> FloatArray:
+        """Integral of the integral of R below each knot."""
+        first = self._masses[0] * self.tails[0].outer(np.zeros(1), 1)[1]
+        step, start, stop = np.diff(self.knots), self.right[:-1], self.left[1:]
+        inner = step * (self._areas[:-1] + step * (2.0 * start + stop) / 6.0)
+        return np.cumsum(np.append(first, inner))
 
     def _sum_segments(
         self, f: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]

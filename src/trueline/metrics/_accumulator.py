@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._messages import count
+from trueline._messages import count, printable
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.metrics._atoms import AtomSums
@@ -98,7 +98,7 @@ class FileEvaluation:
     def __repr__(self) -> str:
         """Return the evaluation of all rows, and one line for each of the first groups."""
         lines = [
-            f"  {name}: {count(group.n, 'row')}, coverage {group.coverage:.4g}, "
+            f"  {printable(name)}: {count(group.n, 'row')}, coverage {group.coverage:.4g}, "
             f"CRPS {group.crps:.4g}"
             for name, group in islice(self.groups.items(), _MOST_SHOWN)
         ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._labels import check_labels
 from trueline._validation import FloatArray, check_row_count, same_length, vector, weights
 from trueline.distributions import Distribution
 
@@ -47,6 +48,7 @@ def check_rows(
             f"Outcomes come first, then the forecast: (y, dist)."
         )
     forecast = check_forecast(dist)
+    check_labels(4, y=y, dist=dist, sample_weight=sample_weight)
     outcomes = vector(y, "y")
     same_length(len(forecast), outcomes, "y", "the forecast", forecast._draw_count)
     return outcomes, forecast, weights(sample_weight, outcomes.size)

@@ -36,8 +36,9 @@ def load(
 ) -> NetworkRegressor | DenseNetRegressor:
     """Read a model that ``save`` wrote.
 
-    The format, version, class, parameters and tensors (names, shapes, finite numbers) are checked.
-    Nothing in the file is executed.
+    The checksum, format, version, class, parameters and tensors (names, shapes, finite numbers) are
+    checked. Nothing in the file is executed. The checksum guards against damage and not against
+    attacks, because anyone can compute it.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def load(
     >>> bool(np.array_equal(twin.predict(X), model.predict(X)))
     True
     """
-    require_torch()
+    require_torch("safetensors")
     from trueline.models._persistence import TensorFile
 
     path = Path(path)
@@ -85,4 +86,6 @@ def load(
     name = file.document.get("class")
     if not isinstance(name, str) or name not in _CLASSES:
         file.refuse(f"class is {reprlib.repr(name)}, not one of {sorted(_CLASSES)}")
-    return _CLASSES[name]._from_file(file)
+    model = _CLASSES[name]._from_file(file)
+    require_torch()  # last, because it takes far more memory than refusing a file
+    return model

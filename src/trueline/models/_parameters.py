@@ -67,9 +67,9 @@ def as_json(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def require_torch() -> None:
+def require_torch(*packages: str) -> None:
     """Raise ImportError with the install command unless torch and safetensors can be imported."""
-    for package in ("torch", "safetensors"):
+    for package in packages or ("torch", "safetensors"):
         try:
             import_module(package)
         except ImportError as error:

@@ -1,13 +1,17 @@
 """Safetensors files of networks: weights as tensors, and a JSON document in the header.
 
-A file is written completely or not at all. Reading checks every part and executes nothing.
+A file is written completely or not at all. Reading checks every part and executes nothing. The
+header also holds the SHA-256 digest of the document and the tensors, which shows damage; it does
+not show who wrote the file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import reprlib
+from collections.abc import Mapping
 from inspect import signature
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -25,6 +29,9 @@ FORMAT = "trueline-network"
 VERSION = 1
 
 _KEY = "trueline"
+_CHECKSUM = "sha256"
+# The header is parsed as a whole, so its size is limited. A feature's name takes some 20 bytes.
+_MOST_HEADER = 1 << 22
 # Parameters that say where to compute and what to show. The loaded model has their defaults.
 _NOT_SAVED = ("device", "progress", "random_state")
 _SCALES = ("x_mean", "x_scale", "y_mean", "y_scale")
@@ -35,9 +42,20 @@ Model = TypeVar("Model")
 def write(path: Path, document: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> None:
     """Write tensors with a JSON document in the header."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-    content = save(contiguous, metadata={_KEY: json.dumps(document, allow_nan=False)})
+    text = json.dumps(document, allow_nan=False)
+    content = save(contiguous, metadata={_KEY: text, _CHECKSUM: _digest(text, contiguous)})
     with whole_file(path) as file:
         file.write(content)
+
+
+def _digest(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 digest of a document and of the names, types and bytes of tensors."""
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"\n{name!r} {tensor.dtype.str} {tensor.shape}\n".encode())
+        digest.update(np.ascontiguousarray(tensor).data)
+    return digest.hexdigest()
 
 
 def write_model(model: Any, path: str | os.PathLike[str], learned: dict[str, Any]) -> None:
@@ -68,22 +86,34 @@ class TensorFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._check_header()
         try:
             with safe_open(path, framework="numpy") as file:
                 metadata = file.metadata() or {}
                 self.tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (SafetensorError, TypeError, ValueError) as error:
             self.refuse(f"it cannot be read as safetensors ({error})")
-        try:
-            document = json.loads(metadata[_KEY])
-        except KeyError:
+        text, checksum = metadata.get(_KEY), metadata.get(_CHECKSUM)
+        if text is None:
             self.refuse(f"its header has no key {_KEY!r}")
+        if checksum != _digest(text, self.tensors):
+            found = "has no checksum" if checksum is None else "does not match its checksum"
+            self.refuse(f"its content {found}, so it was damaged or changed")
+        try:
+            document = json.loads(text)
         except (ValueError, RecursionError):
             self.refuse("its header holds no valid JSON")
         if not isinstance(document, dict):
             self.refuse(f"its header holds {reprlib.repr(document)} and not an object")
         self.document: dict[str, Any] = document
         self._check_format()
+
+    def _check_header(self) -> None:
+        """Refuse a header that is too long to be parsed in little memory."""
+        with self.path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+        if length > _MOST_HEADER:
+            self.refuse(f"its header has {length:,} bytes; expected at most {_MOST_HEADER:,}")
 
     def refuse(self, fault: str) -> NoReturn:
         """Raise ValueError: the file is not of this kind."""

@@ -31,8 +31,8 @@ def members(recipe: Recipe, weights: Weights, X: FloatArray) -> tuple[FloatArray
         for rows, x in _blocks(recipe, X, _CELLS if recipe.n_steps else _BLOCK):
             stacked = x.expand(k, -1, -1)
             mean, var = split(forward(recipe, params, stacked, [None] * len(recipe.widths)))
-            means[:, rows] = mean.cpu()
-            variances[:, rows] = 0.0 if var is None else var.cpu()
+            means[:, rows] = mean.cpu().numpy()
+            variances[:, rows] = 0.0 if var is None else var.cpu().numpy()
     return means, variances
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from trueline._progress import QUIET, Steps, display
 
 # Called after an epoch with its number, the largest number of epochs and the networks finished.
 ProgressCallback = Callable[[int, int, int], None]
@@ -12,38 +13,31 @@ ProgressCallback = Callable[[int, int, int], None]
 
 @contextmanager
 def training_progress(
-    wanted: bool | ProgressCallback, label: str, n_networks: int
+    wanted: bool | ProgressCallback, label: str, n_networks: int, steps: Steps = QUIET
 ) -> Iterator[ProgressCallback | None]:
-    """Yield the function to call after every epoch, or None if no progress is wanted."""
+    """Yield the function to call after every epoch, or None if no progress is wanted.
+
+    If training is one of the `steps` of another fit, these show it.
+    """
+
+    def in_words(epoch: int, most: int, done: int) -> str:
+        return f"epoch {epoch} of at most {most}, {done} of {n_networks} networks done"
+
     if callable(wanted):
         yield wanted
-        return
-    if not wanted:
+    elif steps.shown:
+        yield lambda *now: steps.within(now[0] / now[1], in_words(*now))
+    elif not wanted:
         yield None
-        return
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError:
-        yield _plain_lines(label, n_networks)
-        return
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task(label, total=None)
+    else:
+        with display(label) as show:
 
-        def update(epoch: int, most: int, done: int) -> None:
-            text = f"{label}: epoch {epoch}, {done} of {n_networks} networks done"
-            bars.update(task, completed=epoch, total=most, description=text)
+            def update(epoch: int, most: int, done: int) -> None:
+                ended = done == n_networks
+                text = in_words(epoch, most, done)
+                show(1.0 if ended else epoch / most, text, at_once=ended)
 
-        yield update
-
-
-def _plain_lines(label: str, n_networks: int) -> ProgressCallback:
-    def write(epoch: int, most: int, done: int) -> None:
-        if epoch % 10 == 0 or done == n_networks:
-            text = f"{label}: epoch {epoch} of at most {most}, {done} of {n_networks} networks done"
-            sys.stderr.write(text + "\n")
-
-    return write
+            yield update
 
 
 class DivergenceError(FloatingPointError, ValueError):

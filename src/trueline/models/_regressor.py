@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from trueline._progress import QUIET, Steps
 from trueline._validation import FloatArray, check_count, weights as check_weights
 from trueline.distributions import Distribution
 from trueline.models._parameters import (
@@ -133,14 +134,17 @@ class NetworkRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         fit_jobs([self._job(X, y, sample_weight)], progress=self.progress)
         return self
 
-    def _fit_copies(self, sets: Iterable[tuple[Any, ArrayLike, dict[str, Any]]]) -> list[Self]:
+    def _fit_copies(
+        self, sets: Iterable[tuple[Any, ArrayLike, dict[str, Any]]], steps: Steps = QUIET
+    ) -> list[Self]:
         """Train a copy on each (X, y, fit parameters) as one stack.
 
-        `trueline.CalibratedRegressor` calls this to train the models of its folds.
+        `trueline.CalibratedRegressor` calls this to train the models of its folds, and its `steps`
+        show the epochs.
         """
         copies = [(clone(self), *rows) for rows in sets]
         jobs = [copy._job(X, y, **params) for copy, X, y, params in copies]
-        fit_jobs(jobs, progress=self.progress)
+        fit_jobs(jobs, progress=self.progress, steps=steps)
         return [copy for copy, *_ in copies]
 
     def _job(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Job:
@@ -421,7 +425,7 @@ def fit_many(
     return fitted
 
 
-def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
+def fit_jobs(jobs: Sequence[Job], *, progress: bool, steps: Steps = QUIET) -> None:
     """Train the networks of all jobs; networks with equal recipes form one stack."""
     require_torch()
     from trueline.models._training import Trainer
@@ -433,7 +437,7 @@ def fit_jobs(jobs: Sequence[Job], *, progress: bool) -> None:
         trained: list[Trained] = []
         for start in range(0, len(members), _STACK):
             stack = members[start : start + _STACK]
-            with training_progress(progress, label, len(stack)) as report:
+            with training_progress(progress, label, len(stack), steps) as report:
                 trained += Trainer(recipe, stack).run(report)
         for job in alike:
             mine, trained = trained[: len(job.members)], trained[len(job.members) :]

@@ -3,6 +3,7 @@
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
+from trueline.recalibration._checksum import sign
 from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
@@ -48,5 +49,6 @@ __all__ = [
     "Smooth",
     "as_features",
     "inner_map",
+    "sign",
     "tree_features",
 ]

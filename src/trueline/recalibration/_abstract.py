@@ -18,6 +18,7 @@ from trueline._validation import NotFittedError
 from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
+from trueline.recalibration._checksum import with_checksum
 from trueline.recalibration._preparation import Preparation
 from trueline.scores import KINDS, Key, Scores
 
@@ -354,6 +355,8 @@ class Recalibrator(ABC):
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the fitted map as JSON text, exactly; `trueline.load` reads it back.
 
+        The text ends with its checksum, see `trueline.recalibration.sign`.
+
         Parameters
         ----------
         path : path, optional
@@ -369,6 +372,7 @@ class Recalibrator(ABC):
         self._check_fitted()
         # Python writes the shortest digits that read back as the same float64.
         text = json.dumps(self._document(), allow_nan=False, default=np.ndarray.tolist)
+        text = with_checksum(text)
         if path is not None:
             write_text(Path(path), text)
         return text

@@ -36,6 +36,7 @@ from trueline.scores import (
     Key,
     ScoreRows,
     Scores,
+    check_total_weight,
     collapse,
     combine,
     combine_all,
@@ -50,8 +51,6 @@ _WAITING = LIMIT + (1 << 16)
 _SMALLEST_BUFFER = 1 << 10
 # From this number of rows on, counting rounded scores in cells is faster than sorting them.
 _COUNTED = 1 << 14
-# A score from here on would round to infinity in a cell.
-_LARGEST = np.ldexp(1.0, 1023)
 # Knots that the groups of a compressed map share, and the fewest that each of them has.
 _KNOTS = 1 << 20
 _FEWEST_KNOTS = 256
@@ -93,7 +92,7 @@ class State:
         return state
 
     def add(self, rows: ScoreRows) -> None:
-        """Add rows with finite scores and positive weights."""
+        """Add rows with scores in range and positive weights."""
         if self._is_rounded and len(rows) >= _COUNTED and not rows.are_intervals:
             self._take(rows)
         elif self._held + len(rows) <= _WAITING:
@@ -189,11 +188,6 @@ class State:
             if self._is_rounded or self._sorted is not None or len(part.values) <= self.limit:
                 self._push(part)
                 return
-        s = rows.lower
-        if max(-s.min(), s.max()) >= _LARGEST:
-            near = np.abs(s) < _LARGEST
-            self._push(rows.take(~near).sort())
-            rows = rows.take(near)
         if self._cells is None:
             self._cells = Cells(1)
         w = rows.weights
@@ -374,11 +368,7 @@ class ScoreAccumulator:
         made = recalibrator._unfitted_copy()
         made._check_params()
         pooled, by_group = self.scores(), self.group_scores()
-        if not np.isfinite(pooled.total):
-            raise ValueError(
-                "sample_weight sums to more than float64 can hold; expected a finite sum. "
-                "Divide the weights by their mean."
-            )
+        check_total_weight(pooled.total)
         if warn and not pooled.rounded:  # rounding ties scores that differ
             pooled.warn_if_weak(self.n)
         if warn:

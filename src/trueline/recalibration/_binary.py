@@ -1,13 +1,15 @@
 """Documents with arrays in few bytes: a JSON head, then the compressed arrays.
 
-The layout is little-endian: 8 bytes that name the format, a 2-byte version, a 4-byte CRC-32 of the
-rest, the 4-byte length of the head, the head, the arrays one after the other. In the head an array
-is ``{"array": i}``, and ``arrays`` holds for each the number of its values and bytes, and whether
-it is stored as differences. Reading allocates no more than its input can fill.
+The layout is little-endian: 8 bytes that name the format, a 2-byte version, the 32-byte SHA-256
+digest of the rest, the 4-byte length of the head, the head, the arrays one after the other. In the
+head an array is ``{"array": i}``, and ``arrays`` holds for each the number of its values and bytes,
+and whether it is stored as differences. Reading takes little more memory than the input and the
+arrays in it, which together are no larger than a limit.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import zlib
@@ -21,11 +23,13 @@ from trueline._validation import FloatArray
 
 MAGIC = b"TRUELINE"
 VERSION = 1
-_START = struct.Struct("<8sHI")
+_START = struct.Struct("<8sH32s")
 _LENGTH = struct.Struct("<I")
 _ITEM = 8
 # Higher levels take longer and save little.
 _LEVEL = 1
+# Number of compressed bytes, and of values, that are worked on at a time.
+_PIECE = 1 << 16
 
 Refuse = Callable[[bool, str], None]
 
@@ -51,7 +55,7 @@ def encode(document: dict[str, Any]) -> bytes:
     placed = place(document)
     head = json.dumps({"document": placed, "arrays": arrays}, allow_nan=False).encode()
     rest = b"".join([_LENGTH.pack(len(head)), head, *blobs])
-    return _START.pack(MAGIC, VERSION, zlib.crc32(rest)) + rest
+    return _START.pack(MAGIC, VERSION, hashlib.sha256(rest).digest()) + rest
 
 
 def decode(data: bytes, parse: Callable[[bytes], Any], expect: Refuse, max_bytes: int) -> Any:
@@ -60,14 +64,15 @@ def decode(data: bytes, parse: Callable[[bytes], Any], expect: Refuse, max_bytes
     expect(len(data) >= begin, "it ends within its first bytes")
     _, version, checksum = _START.unpack_from(data)
     expect(version == VERSION, f"its version is {version} and this release reads {VERSION}")
-    intact = zlib.crc32(memoryview(data)[_START.size :]) == checksum
+    intact = hashlib.sha256(memoryview(data)[_START.size :]).digest() == checksum
     expect(intact, "its bytes are not those that were written")
     (length,) = _LENGTH.unpack_from(data, _START.size)
     expect(length <= len(data) - begin, "it ends within its head")
     head = parse(data[begin : begin + length])
     expect(isinstance(head, dict) and set(head) == {"document", "arrays"}, "its head is not one")
     expect(isinstance(head["arrays"], list), "its head does not list arrays")
-    arrays = _arrays(head["arrays"], data[begin + length :], expect, max_bytes)
+    blobs = memoryview(data)[begin + length :]
+    arrays = _arrays(head["arrays"], blobs, expect, max_bytes - len(data))
     used = np.zeros(len(arrays), dtype=bool)
 
     def fill(value: Any) -> Any:
@@ -90,7 +95,9 @@ def decode(data: bytes, parse: Callable[[bytes], Any], expect: Refuse, max_bytes
     return document
 
 
-def _arrays(entries: list[Any], data: bytes, expect: Refuse, max_bytes: int) -> list[FloatArray]:
+def _arrays(
+    entries: list[Any], data: memoryview, expect: Refuse, max_bytes: int
+) -> list[FloatArray]:
     arrays: list[FloatArray] = []
     start = 0
     for entry in entries:
@@ -103,14 +110,10 @@ def _arrays(entries: list[Any], data: bytes, expect: Refuse, max_bytes: int) -> 
         max_bytes -= _ITEM * count
         expect(max_bytes >= 0, "its arrays are larger than max_bytes")
         blob, start = data[start : start + size], start + size
-        reader = zlib.decompressobj()
         try:
-            raw = reader.decompress(blob, _ITEM * count + 1)
+            arrays.append(_unpacked(blob, count, rises))
         except zlib.error:
-            raw = b""
-        whole = len(raw) == _ITEM * count and reader.eof and not reader.unused_data
-        expect(whole, "an array is not as long as it says")
-        arrays.append(_unshuffled(raw, count, rises))
+            expect(False, "an array is not as long as it says")
     expect(start == len(data), "it goes on after its end")
     return arrays
 
@@ -123,12 +126,47 @@ def _shuffled(values: FloatArray, rises: bool) -> bytes:
     return bits.view(np.uint8).reshape(-1, _ITEM).T.tobytes()
 
 
-def _unshuffled(raw: bytes, count: int, rises: bool) -> FloatArray:
-    data = np.frombuffer(raw, dtype=np.uint8).reshape(_ITEM, count)
-    bits = np.ascontiguousarray(data.T).reshape(-1).view("<i8")
+def _unpacked(blob: memoryview, count: int, rises: bool) -> FloatArray:
+    """Return the array whose `_shuffled` bytes were compressed; raise if its length differs."""
+    bits = np.empty(count, dtype="<i8")
+    reader = _Reader(blob)
+    for plane in bits.view(np.uint8).reshape(count, _ITEM).T:
+        done = 0
+        while done < count:
+            part = reader.read(count - done)
+            if not part:
+                raise zlib.error("too short")
+            plane[done : done + len(part)] = np.frombuffer(part, dtype=np.uint8)
+            done += len(part)
+    if not reader.is_at_end():
+        raise zlib.error("too long")
     if rises:
-        bits = _ordered(np.cumsum(bits, dtype=np.int64))
-    return bits.view("<f8").astype(np.float64)
+        np.cumsum(bits, out=bits)
+        for start in range(0, count, _PIECE):
+            bits[start : start + _PIECE] = _ordered(bits[start : start + _PIECE])
+    return bits.view("<f8").astype(np.float64, copy=False)
+
+
+class _Reader:
+    """Decompresses bytes in pieces, so that no copies of them are held."""
+
+    def __init__(self, blob: memoryview) -> None:
+        self._pieces = (blob[i : i + _PIECE] for i in range(0, len(blob), _PIECE))
+        self._zlib = zlib.decompressobj()
+
+    def read(self, most: int) -> bytes:
+        """Return 1 to `most` bytes, or none at the end."""
+        waiting: bytes | memoryview = self._zlib.unconsumed_tail
+        while not (found := self._zlib.decompress(waiting, most)) and not self._zlib.eof:
+            waiting = self._zlib.unconsumed_tail or next(self._pieces, b"")
+            if not waiting:
+                break
+        return found
+
+    def is_at_end(self) -> bool:
+        """Whether everything was read, and nothing follows it."""
+        ended = not self.read(1) and self._zlib.eof
+        return ended and not self._zlib.unused_data and not next(self._pieces, b"")
 
 
 def _ordered(bits: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._labels import check_labels
 from trueline._validation import FloatArray, check_max_knots
 from trueline.distributions import Distribution, Support
 from trueline.laws import ScoreLaw
@@ -25,6 +26,7 @@ from trueline.recalibration._preparation import (
     check_support,
     prepare,
     stated_support,
+    unprepared_scores,
 )
 from trueline.scores import Key, ScoreRows, Scores, combine, empirical_law
 
@@ -64,6 +66,13 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
+        check_labels(y=y, dist=dist, sample_weight=sample_weight, groups=groups)
+        if sample_weight is None and groups is None:
+            scores = unprepared_scores(self.support, y, dist)
+            self._codes(None, len(dist))
+            if scores is not None:
+                scores.warn_if_weak(len(dist), stacklevel=3)
+                return self._learn(scores)._prepared_by(Preparation())
         preparation = self._prepare(y, dist, sample_weight)
         return self._fit_prepared(preparation, y, dist, sample_weight, groups)
 
@@ -135,6 +144,7 @@ class ScoreBased(Recalibrator):
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
+        check_labels(y=y, dist=dist, sample_weight=sample_weight, groups=groups)
         accumulator, preparation, stated = self._accumulator, self._preparation, None
         if self._is_fitted():
             self.check_kind(dist)
@@ -257,6 +267,10 @@ class CommonMap(ScoreBased):
     def _law_of(self, scores: Scores) -> ScoreLaw:
         """Return the law of the score."""
 
+    def _empirical_option(self) -> bool | None:
+        """Return ``finite_sample`` if the law is `empirical_law` of the scores; otherwise None."""
+        return None
+
     def _least_law(self, scores: Scores) -> ScoreLaw:
         return self._law_of(scores)
 
@@ -289,7 +303,9 @@ class CommonMap(ScoreBased):
         if groups is not None:
             raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
         self.check_kind(dist)
-        return self._preparation(dist)._recalibrate(self.law_)
+        made = self._preparation(dist)._recalibrate(self.law_)
+        made._labels = dist._labels
+        return made
 
 
 class Isotonic(CommonMap):
@@ -374,6 +390,9 @@ class Isotonic(CommonMap):
 
     def _law_of(self, scores: Scores) -> ScoreLaw:
         return empirical_law(scores, finite_sample=self.finite_sample)
+
+    def _empirical_option(self) -> bool:
+        return self.finite_sample
 
 
 def is_common_map(recalibrator: object) -> TypeGuard[CommonMap]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._labels import check_labels
 from trueline._validation import (
     CalibrationWarning,
     FloatArray,
@@ -29,6 +30,7 @@ from trueline.scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
 _BLOCK = 1 << 16
+_FEW = 1 << 10
 _ENOUGH = 10_000
 _NONE = np.empty(0, dtype=np.intp)
 # Number of folds of a learner without out-of-bag quantiles.
@@ -154,6 +156,7 @@ class Conditional(Recalibrator):
         """
         self._check_params()
         _refuse_groups(groups)
+        check_labels(y=y, dist=dist, sample_weight=sample_weight, X=X)
         outcomes = vector(y, "y", finite=False)
         plain = Isotonic(support=self.support).fit(outcomes, dist, sample_weight)
         self._least_width = plain.least_width_
@@ -300,6 +303,8 @@ class Conditional(Recalibrator):
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
         """Return the quantiles that a learner predicts, checked and sorted."""
+        if self._grows_forest:
+            return np.asarray(learner.predict_quantiles(features, self.levels_))
         values = np.asarray(learner.predict_quantiles(features, self.levels_), dtype=np.float64)
         expected = (len(features), len(self.levels_))
         if values.shape != expected or not np.isfinite(values).all():
@@ -312,11 +317,14 @@ class Conditional(Recalibrator):
         return np.sort(values, axis=1)
 
     def _conditional(self, dist: Distribution, quantiles: FloatArray) -> Quantiles:
-        """Return the forecast whose score, or outcome, has these quantiles."""
-        values = quantiles if self._way.of_outcomes else dist._unscore(quantiles)
-        # Rounding can separate equal scores. The arrays are large, so they are sorted in place.
-        values.sort(axis=1)
-        return Quantiles(self.levels_, values)
+        """Return the forecast whose score, or outcome, has these quantiles, which are replaced."""
+        if not self._way.of_outcomes:
+            for rows in _blocks(np.arange(len(dist)), _FEW):
+                some = dist._take(rows)._unscore(quantiles[rows])
+                # Rounding can separate equal scores.
+                some.sort(axis=1)
+                quantiles[rows] = some
+        return Quantiles(self.levels_, quantiles)
 
     def transform(
         self, dist: Distribution, groups: ArrayLike | None = None, X: ArrayLike | None = None
@@ -335,6 +343,7 @@ class Conditional(Recalibrator):
         self._check_fitted()
         _refuse_groups(groups)
         self.check_kind(dist)
+        check_labels(dist=dist, X=X)
         wide = dist._widened(self._least_width)
         features = _features(X, wide)
         if features.shape[1] - 2 != self.n_features_in_:
@@ -379,10 +388,10 @@ class _Way(NamedTuple):
     """What the learner learns, scores or outcomes, and the size of the leaves of a forest."""
 
     of_outcomes: bool = False
-    leaf: int = 10
+    leaf: int = 5
 
 
-_WAYS = [_Way(False, 10), _Way(True, 10), _Way(False, 40), _Way(True, 40)]
+_WAYS = [_Way(False, 5), _Way(True, 5), _Way(False, 20), _Way(True, 20)]
 
 
 class _Scored(NamedTuple):
@@ -401,10 +410,10 @@ class _Scored(NamedTuple):
         return len(self.s[rows]) if self.w is None else int(np.count_nonzero(self.w[rows]))
 
 
-def _blocks(rows: Rows) -> Iterator[Rows]:
+def _blocks(rows: Rows, size: int = _BLOCK) -> Iterator[Rows]:
     """Yield the rows in parts, so that few quantiles are held at a time."""
-    for start in range(0, len(rows), _BLOCK):
-        yield rows[start : start + _BLOCK]
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
 
 
 def _refuse(what: str, fix: str) -> NoReturn:

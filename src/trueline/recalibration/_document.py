@@ -17,40 +17,52 @@ from trueline.distributions import Support
 from trueline.distributions._atoms import Ends, Lattice
 from trueline.recalibration._abstract import FORMAT, VERSION, Recalibrator
 from trueline.recalibration._binary import MAGIC, decode
+from trueline.recalibration._checksum import checksum_is_right
 from trueline.recalibration._preparation import Preparation
-from trueline.scores import KINDS, Compressed, Exact, Intervals, Key, Scores, round_scores
+from trueline.scores import (
+    KINDS,
+    MOST_WEIGHT,
+    Compressed,
+    Exact,
+    Intervals,
+    Key,
+    Scores,
+    first_out_of_range,
+    round_scores,
+    score_fault,
+)
 
 Classes = dict[str, type[Recalibrator]]
 
+# Squares of widths are finite up to here.
+_MOST_WIDTH = 1e150
+
 
 class InvalidMapError(Exception):
-    """A document is not a valid map; the message says why."""
+    """A document is not a valid map; the message says why, and `remedy` what else to do."""
+
+    def __init__(self, fault: str, remedy: str = "") -> None:
+        super().__init__(fault)
+        self.remedy = remedy
 
 
 def read(path: str | os.PathLike[str] | bytes, max_bytes: int, classes: Classes) -> Recalibrator:
     """Read a map of one of these classes; see `trueline.load`."""
-    if isinstance(path, bytes | bytearray | memoryview):
-        name, data, writer = "the input", bytes(path), "to_bytes"
-    else:
-        name, data = _read(path, max_bytes)
-        writer = "to_json"
+    is_content = isinstance(path, bytes | bytearray | memoryview)
+    name, writer = ("the input", "to_bytes") if is_content else (str(path), "to_json")
     try:
-        if data.startswith(MAGIC):
-            return _restore(decode(data, parse, expect, max_bytes), classes)
-        if writer == "to_bytes":
-            json_text = data.lstrip().startswith(b"{")
-            expect(json_text, "it does not start as such bytes do" if data else "it is empty")
-        return _restore(parse(data), classes)
+        return _restore(_document(_content(path, max_bytes), max_bytes), classes)
     except InvalidMapError as error:
-        fault = str(error)
+        fault, remedy = str(error), error.remedy
     except RecursionError:
-        fault = "it is nested too deeply"
-    raise InputError(
-        f"{name} is not a valid trueline map: {fault}. Write it again with ", Option(writer), "."
-    )
+        fault, remedy = "it is nested too deeply", ""
+    written = " Write it again with ", Option(writer), "."
+    raise InputError(f"{name} is not a valid trueline map: {fault}.", written, remedy)
 
 
-def _read(path: str | os.PathLike[str], max_bytes: int) -> tuple[str, bytes]:
+def _content(path: str | os.PathLike[str] | bytes, max_bytes: int) -> bytes:
+    if isinstance(path, bytes | bytearray | memoryview):
+        return bytes(path)
     if isinstance(path, str) and path.lstrip().startswith("{"):
         raise ValueError(
             "path is JSON text; expected the name of a file. Write the map with to_json(path)."
@@ -63,7 +75,27 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> tuple[str, bytes]:
             f"Compress the map before writing it, or raise max_bytes."
         )
     with file.open("rb") as stream:
-        return str(file), stream.read(max_bytes)
+        return stream.read(max_bytes)
+
+
+def _document(data: bytes, max_bytes: int) -> Any:
+    """Check the checksum of either form, and return what was written."""
+    if data.startswith(MAGIC):
+        return decode(data, lambda head: parse(_text(head, max_bytes)), expect, max_bytes)
+    expect(f'"{FORMAT}"'.encode() in data, f"its format is not {FORMAT!r}")
+    right = checksum_is_right(data)
+    if not right:
+        found = "it has no checksum at its end" if right is None else "its checksum is wrong"
+        raise InvalidMapError(
+            f"{found}, so it was damaged or edited",
+            " If you edited it on purpose, sign it: trueline.recalibration.sign(path).",
+        )
+    text = _text(data, max_bytes)
+    del data  # so that it takes no memory meanwhile
+    document = parse(text)
+    if isinstance(document, dict):
+        document.pop("sha256", None)
+    return document
 
 
 def _restore(document: Any, classes: Classes) -> Recalibrator:
@@ -99,10 +131,8 @@ def _build(description: Any, classes: Classes, depth: int = 0) -> Recalibrator:
         f"its class is {reprlib.repr(name)}, expected one of {sorted(classes)}",
     )
     cls = classes[name]
-    names = set(cls._param_names())
     expect(
-        # Maps that were written before outcomes could have atoms lack their support.
-        isinstance(params, dict) and set(params) <= names <= {*params, "support"},
+        isinstance(params, dict) and set(params) == set(cls._param_names()),
         f"the params of {name} must be {cls._param_names()}",
     )
 
@@ -134,7 +164,29 @@ def _support(description: dict[str, Any]) -> Support:
         raise InvalidMapError(textwrap.shorten(str(error).rstrip("."), 200)) from None
 
 
-def parse(data: bytes) -> Any:
+def _text(data: bytes, max_bytes: int) -> str:
+    """Decode JSON; raise if its objects could take more memory than the limit."""
+    # The text is held while its strings are made. Both are as wide as their widest character.
+    width = 2
+    if not data.isascii():
+        width = 8
+    elif b"\\u" in data:
+        width = 5 if b"\\ud" in data or b"\\uD" in data else 3
+    items, strings = data.count(b","), data.count(b'"') // 2
+    containers = data.count(b"{") + data.count(b"[")
+    needed = width * len(data) + 34 * items + 64 * strings + 256 * containers
+    if needed > max_bytes:
+        raise InvalidMapError(
+            f"reading it takes up to {needed:,} bytes of memory; expected at most {max_bytes:,}",
+            " Compress the map before that, or raise max_bytes.",
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidMapError("it is not UTF-8 text") from None
+
+
+def parse(text: str) -> Any:
     """Read JSON; keys that repeat and numbers that are not finite are errors."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -147,9 +199,7 @@ def parse(data: bytes) -> Any:
         raise InvalidMapError(f"it holds {constant}")
 
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
-    except UnicodeDecodeError:
-        raise InvalidMapError("it is not UTF-8 text") from None
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except ValueError as error:
         raise InvalidMapError(f"it is not JSON ({error})") from None
 
@@ -182,6 +232,7 @@ def preparation_from_json(data: Any) -> Preparation:
     expect(good, "the preparation does not hold least_width and atoms")
     (width,) = numbers([data["least_width"]], "least_width")
     expect(bool(width >= 0), "the least width is below 0")
+    expect(bool(width <= _MOST_WIDTH), f"the least width is above {_MOST_WIDTH:g}")
     atoms = data["atoms"]
     if atoms is None:
         return Preparation(float(width))
@@ -218,15 +269,14 @@ def scores_from_json(data: Any) -> Scores:
     kind = check_kind_of_score(data.get("kind"))
     if set(data) == {"kind", "intervals"}:
         return _intervals(kind, data["intervals"])
-    values = numbers(data.get("values"), "values")
-    expect(bool((np.diff(values) > 0).all()), "values do not increase")
+    values = score_numbers(data.get("values"), "values")
+    expect(bool((values[1:] > values[:-1]).all()), "values do not increase")
     rounded = data.get("rounded", False)
     fields = set(data) - {"rounded", "squares"}
     if "rounded" in data:
         expect(rounded is True, "rounded is not true")
         expect(bool((round_scores(values) == values).all()), "its values are not rounded")
     more: dict[str, Any] = {"rounded": rounded}
-    # Maps of earlier releases do not have it: a row then counts as its weight.
     if "squares" in data:
         more["squares"] = float(numbers([data["squares"]], "squares")[0])
         expect(more["squares"] >= 0, "squares is below 0")
@@ -240,6 +290,7 @@ def scores_from_json(data: Any) -> Scores:
     steps = np.stack([lower, upper], axis=1).ravel()
     expect(bool(lower[0] > 0 and (np.diff(steps) >= 0).all()), "cumulative weights decrease")
     expect(0 <= error <= 1, "error is not within 0 and 1")
+    expect(upper[-1] <= MOST_WEIGHT, "the weights overflow")
     return Compressed(kind, values, lower, upper, float(error), **more)
 
 
@@ -257,6 +308,8 @@ def _intervals(kind: str, data: Any) -> Intervals:
     lower, upper = np.where(lower == -most, -np.inf, lower), np.where(upper == most, np.inf, upper)
     ordered = (lower <= upper) & (lower < most) & (upper > -most)
     expect(bool(ordered.all()), "an interval of scores ends before it begins")
+    for ends in (lower, upper):
+        _check_scores(ends[np.isfinite(ends)])
     return Intervals.of_rows(kind, lower, upper, w, squares)
 
 
@@ -293,6 +346,19 @@ def numbers(data: Any, name: str, length: int | None = None) -> FloatArray:
     return numbers
 
 
+def score_numbers(data: Any, name: str, length: int | None = None) -> FloatArray:
+    """Check a list or array of scores and return it as an array."""
+    scores = numbers(data, name, length)
+    _check_scores(scores)
+    return scores
+
+
+def _check_scores(scores: FloatArray) -> None:
+    row = first_out_of_range(scores)
+    if row is not None:
+        raise InvalidMapError(score_fault(float(scores[row])).rstrip("."))
+
+
 def weights_from_json(data: Any, length: int) -> FloatArray | None:
     """Check weights, which are None if all are 1, and return them."""
     if data is None:
@@ -300,7 +366,7 @@ def weights_from_json(data: Any, length: int) -> FloatArray | None:
     w = numbers(data, "weights", length)
     expect(bool((w > 0).all()), "a weight is not above 0")
     with np.errstate(over="ignore"):
-        expect(bool(np.isfinite(w.sum())), "the weights overflow")
+        expect(bool(w.sum() <= MOST_WEIGHT), "the weights overflow")
     return w
 
 

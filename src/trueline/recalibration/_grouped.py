@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._labels import check_labels
 from trueline._validation import UnknownGroupsWarning
 from trueline.distributions import Distribution, Stacked, Support
 from trueline.laws import ScoreLaw
@@ -167,6 +168,7 @@ class Grouped(ScoreBased):
         self._check_fitted()
         self.check_kind(dist)
         keys, index = self._codes(groups, len(dist))
+        labels = check_labels(dist=dist, groups=groups)
         unseen = [key for key in keys if key not in self._group_scores]
         if unseen:
             shown = ", ".join(repr(key) for key in unseen[:3])
@@ -180,11 +182,13 @@ class Grouped(ScoreBased):
         dist = self._preparation(dist)
         laws = [self.law(key) for key in keys]
         if len(laws) == 1:
-            return dist._recalibrate(laws[0])
-        rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
-        return Stacked(
-            [dist._take(r)._recalibrate(law) for r, law in zip(rows, laws, strict=True)], rows
-        )
+            made = dist._recalibrate(laws[0])
+        else:
+            rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
+            pairs = zip(rows, laws, strict=True)
+            made = Stacked([dist._take(r)._recalibrate(law) for r, law in pairs], rows)
+        made._labels = labels
+        return made
 
     def _note_on_unknown_groups(self) -> str:
         note = "Its intervals hold on average over groups, but not for each group."

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray
-from trueline.distributions import Cut, Distribution, Support, learn_support
+from trueline.distributions import Cut, Distribution, Support, is_continuous, learn_support
 from trueline.distributions._atoms import Atoms
-from trueline.recalibration._least_width import LawOf, in_order, least_width
-from trueline.scores import ScoreRows, check_outcomes, empirical_law
+from trueline.recalibration._least_width import LawOf, has_outlying, in_order, least_width
+from trueline.scores import (
+    ScoreRows,
+    Scores,
+    check_outcomes,
+    empirical_law,
+    sorted_are_in_range,
+)
 
 #: Number of rows that a preparation is learned from, at least, if rows come in parts.
 FIRST_ROWS = 10_000
@@ -137,6 +143,27 @@ def prepare(
     found = find_support(support, outcomes)
     atoms = None if found is None else found.atoms(outcomes)
     return with_learned_cuts(Preparation(width, atoms), outcomes, dist, w)
+
+
+def unprepared_scores(
+    support: Support | str | None, y: ArrayLike, dist: Distribution
+) -> Scores | None:
+    """Return the sorted scores of rows that need no preparation; None if `prepare` has to decide.
+
+    Most rows need none: outcomes are continuous and no score is outlying, which sorted scores show
+    at once. This spares a second pass over the forecasts.
+    """
+    rows = ScoreRows.of_outcomes(y, dist)
+    learned = isinstance(support, str) and support == "auto"
+    if rows.are_intervals or rows.outcomes is None or not (learned or support is None):
+        return None
+    if learned and not is_continuous(rows.outcomes):
+        return None
+    s = rows.lower
+    s.sort()
+    if not sorted_are_in_range(s) or has_outlying(s, in_order=True):
+        return None
+    return Scores.of_sorted(rows.kind, s, None)
 
 
 def with_learned_cuts(

@@ -3,6 +3,14 @@
 from trueline.scores._cells import Cells, round_scores
 from trueline.scores._empirical_law import empirical_law
 from trueline.scores._intervals import Intervals, expected_distances
+from trueline.scores._range import (
+    MOST_SCORE,
+    MOST_WEIGHT,
+    check_total_weight,
+    first_out_of_range,
+    score_fault,
+    sorted_are_in_range,
+)
 from trueline.scores._rows import ScoreRows, check_outcomes
 from trueline.scores._sorted import (
     KINDS,
@@ -18,6 +26,8 @@ from trueline.scores._sorted import (
 
 __all__ = [
     "KINDS",
+    "MOST_SCORE",
+    "MOST_WEIGHT",
     "Cells",
     "Compressed",
     "Exact",
@@ -26,11 +36,15 @@ __all__ = [
     "ScoreRows",
     "Scores",
     "check_outcomes",
+    "check_total_weight",
     "collapse",
     "combine",
     "combine_all",
     "empirical_law",
     "expected_distances",
+    "first_out_of_range",
     "round_scores",
+    "score_fault",
+    "sorted_are_in_range",
     "sum_of_squares",
 ]

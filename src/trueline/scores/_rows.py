@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, Self
@@ -10,16 +9,17 @@ from typing import NoReturn, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._validation import (
-    FloatArray,
-    all_finite,
-    check_finite,
-    same_length,
-    vector,
-    weights,
-)
+from trueline._validation import FloatArray, check_finite, same_length, vector, weights
 from trueline.distributions import Distribution
 from trueline.scores._intervals import Intervals, draw_within
+from trueline.scores._range import (
+    check_total_weight,
+    first_out_of_range,
+    in_range,
+    in_range_or_infinite,
+    score_fault,
+    sorted_are_in_range,
+)
 from trueline.scores._sorted import KINDS, Scores
 
 
@@ -60,13 +60,14 @@ class ScoreRows:
     ) -> Self:
         """Check outcomes, forecasts and weights, and score the outcomes.
 
-        Scores that are not finite are found when they are sorted, which spares a pass over them.
+        Scores out of range are found when they are sorted, which spares a pass over them.
         """
         outcomes, w = check_outcomes(y, dist, sample_weight)
         with np.errstate(over="ignore", invalid="ignore"):
-            lower, upper = (ends[:, 0] for ends in dist._score_bounds(outcomes[:, None]))
-            if np.array_equal(lower, upper):
-                lower = upper
+            low, high = dist._score_bounds(outcomes[:, None])
+        lower, upper = low[:, 0], high[:, 0]
+        if low is high or np.array_equal(lower, upper):
+            lower = upper
         return cls(dist.score_kind, lower, upper, w, outcomes)
 
     @classmethod
@@ -132,12 +133,13 @@ class ScoreRows:
         )
 
     def weighted(self) -> Self:
-        """Return the rows with a weight above 0; raise unless their scores are finite."""
+        """Return the rows with a weight above 0; raise unless their scores are in range."""
         rows = self
         if self.weights is not None and not self.weights.min() > 0:
             rows = self.take(self.weights > 0)
-        if rows.first_invalid() is not None:
-            rows._raise_not_finite()
+        row = rows.first_invalid()
+        if row is not None:
+            rows._refuse(rows.fault(row))
         return rows
 
     def scaled(self, factor: float) -> Self:
@@ -156,13 +158,18 @@ class ScoreRows:
         return type(self)(self.kind, s, s, self.weights, self.outcomes)
 
     def first_invalid(self) -> int | None:
-        """Return the first row whose score is not finite; the ends of an interval need not be."""
-        if not self.are_intervals and all_finite(self.lower):
-            return None
-        finite = np.isfinite(self.lower)
-        if self.are_intervals:
-            finite = np.where(self.lower == self.upper, finite, self.lower < self.upper)
-        return None if finite.all() else int(np.argmin(finite))
+        """Return the first row whose score is out of range; ends of an interval may be infinite."""
+        if not self.are_intervals:
+            return first_out_of_range(self.lower)
+        lower, upper = self.lower, self.upper
+        good = np.where(lower < upper, in_range_or_infinite(lower), lower == upper)
+        good &= np.where(lower < upper, in_range_or_infinite(upper), in_range(upper))
+        return None if good.all() else int(np.argmin(good))
+
+    def fault(self, row: int) -> str:
+        """Return what is wrong with an invalid row, and how to fix it."""
+        lower, upper = self.lower[row], self.upper[row]
+        return score_fault(float(upper if in_range_or_infinite(lower) else lower))
 
     def sort(self) -> Scores:
         """Sort the scores, which is all of an isotonic fit. The rows are overwritten."""
@@ -176,18 +183,14 @@ class ScoreRows:
             order = np.argsort(s)
             s, w = s[order], w[order]
             s, w = s[w > 0], w[w > 0]
-        # A NaN or an infinity sorts to an end.
-        if not (math.isfinite(s[0]) and math.isfinite(s[-1])):
-            self._raise_not_finite()
+        if not sorted_are_in_range(s):
+            self._refuse(score_fault(float(s[np.argmin(in_range(s))])))
         return Scores.of_sorted(self.kind, s, w)
 
-    def _raise_not_finite(self) -> NoReturn:
+    def _refuse(self, fault: str) -> NoReturn:
         if self.outcomes is not None:
             check_finite(self.outcomes, "y")
-        raise ValueError(
-            "a score is not finite: y lies further from its forecast than float64 can count "
-            "in units of the forecast's scale. Check for a scale that is almost 0."
-        )
+        raise ValueError(fault)
 
 
 def check_outcomes(
@@ -206,12 +209,9 @@ def check_outcomes(
 
 def _checked_weights(sample_weight: ArrayLike | None, n: int, what: str) -> FloatArray | None:
     w = weights(sample_weight, n, what)
-    with np.errstate(over="ignore"):
-        if w is not None and not np.isfinite(w.sum()):
-            raise ValueError(
-                "sample_weight sums to more than float64 can hold; expected a finite sum. "
-                "Divide the weights by their mean."
-            )
+    if w is not None:
+        with np.errstate(over="ignore"):
+            check_total_weight(float(w.sum()))
     return w
 
 
