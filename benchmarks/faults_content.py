@@ -403,15 +403,19 @@ def indexes(tries: Tries) -> None:
     from sklearn.linear_model import BayesianRidge
 
     rng = np.random.default_rng(tries.seed)
-    X = pd.DataFrame({"a": rng.normal(size=60)})
+    days = pd.date_range("2026-01-01", periods=60)
+    X = pd.DataFrame({"a": rng.normal(size=60)}, index=days)
     y = X["a"] + rng.normal(size=60)
-    for name, other in {"another order": y[::-1], "other labels": y.set_axis(y.index + 7)}.items():
+    new = X.reset_index(drop=True), y.reset_index(drop=True)[::-1]
+    cases = {"another order": (X, y[::-1]), "another order of a new frame": new}
+    cases["other labels"] = X, y.set_axis(days + pd.Timedelta(days=7))
+    for name, (features, outcomes) in cases.items():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                tl.CalibratedRegressor(BayesianRidge(), cv=3).fit(X, other)
+                tl.CalibratedRegressor(BayesianRidge(), cv=3).fit(features, outcomes)
             except ValueError as error:
                 tries.expect("index" in str(error), "refused", f"{name}: {error}")
                 continue
-        warned = any("index" in str(w.message) for w in caught) and name == "other labels"
+        warned = name == "other labels" and any("index" in str(w.message) for w in caught)
         tries.expect(warned, "warned", f"{name} of labels: paired by position without a word")

@@ -92,10 +92,12 @@ def test_rows_without_labels_are_paired_by_position():
     tl.crps(y_test, tl.Normal(test["a"], pd.Series([1.0])))
 
 
-def test_the_labels_of_a_new_frame_may_be_those_of_a_shuffled_one():
-    new = X.reset_index(drop=True)
-    with pytest.warns(UserWarning, match="the same labels in another order"):
-        MODEL.fit(new.sample(frac=1, random_state=0), Y.reset_index(drop=True))
+def test_a_new_frame_beside_rows_that_were_shuffled_or_selected():
+    new, labelled = X.reset_index(drop=True), Y.reset_index(drop=True)
+    with pytest.raises(ValueError, match="the same labels in another order"):
+        MODEL.fit(new, labelled.sample(frac=1, random_state=0))
+    # Features that were scaled into a new frame have lost the labels of the selected rows.
+    MODEL.fit(new[:40], labelled[-40:])
 
 
 def test_pandas_is_not_imported():

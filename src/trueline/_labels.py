@@ -25,7 +25,8 @@ def check_labels(stacklevel: int = 3, **given: Any) -> Any:
     """Check that labelled arguments of the same rows agree; return the labels, None without any.
 
     The same labels in another order raise ValueError. Different labels give a warning, because
-    rows may belong together all the same; the labels 0, 1, ... of a new frame are no labels.
+    rows may belong together all the same. The labels 0, 1, ... of a new frame differ from those of
+    a subset of rows whenever features were scaled into a new frame, so they give none.
     """
     found = [(name, labels) for name, x in given.items() if (labels := labels_of(x)) is not None]
     for name, labels in found[1:]:
@@ -43,18 +44,12 @@ def _complain(name: str, labels: Any, first: str, others: Any, stacklevel: int) 
         f"belong together as they are, drop the labels: {one}.reset_index(drop=True)."
     )
     common = labels.isin(others)
-    is_new = _is_default(labels) or _is_default(others)
     if common.all() and others.isin(labels).all():
-        text = f"{first} and {name} have the same labels in another order. {remedy}"
-        if not is_new:
-            raise ValueError(text)
-    elif is_new:
-        return
-    else:
-        text = (
-            f"{len(labels) - int(common.sum())} labels of {name} are not those of {first}. {remedy}"
-        )
-    warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        raise ValueError(f"{first} and {name} have the same labels in another order. {remedy}")
+    if not (_is_default(labels) or _is_default(others)):
+        missing = len(labels) - int(common.sum())
+        text = f"{missing} labels of {name} are not those of {first}. {remedy}"
+        warnings.warn(text, UserWarning, stacklevel=stacklevel)
 
 
 def _is_default(labels: Any) -> bool:

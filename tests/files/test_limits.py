@@ -173,3 +173,16 @@ def test_one_flipped_bit_in_arrow_is_read_or_refused(stream, compression, tmp_pa
         except FileError:
             refused += 1
     assert 30 < refused < 140
+
+
+@pytest.mark.usefixtures("small")
+def test_other_faults_do_not_enlarge_the_blocks(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    path.write_text("y,mean,std\n" + "1,2,3\n" * 5_000 + "1,2\n")
+    sizes = []
+    blocks = _text.Text._blocks
+    monkeypatch.setattr(
+        _text.Text, "_blocks", lambda self, names: sizes.append(self._block) or blocks(self, names)
+    )
+    assert message_of(path).startswith("a.csv, line 5002: found 2 values, but the header names 3")
+    assert set(sizes) == {1 << 11}

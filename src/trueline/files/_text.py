@@ -30,6 +30,8 @@ _LARGEST_BLOCK = 2 * LONGEST_ROW
 _ROWS_OF_BLOCK = 64
 # Factor by which blocks grow after a row that was too long for them.
 _GROWTH = 8
+# What Arrow says of such a row. Other faults must not enlarge the blocks, which take memory.
+_TOO_LONG = "increase block size"
 # Other characters that are found between columns, as messages show them.
 _BETWEEN = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
 _UNPACK = {"gzip": "gunzip", "bz2": "bunzip2", "zstd": "unzstd"}
@@ -144,10 +146,10 @@ class Text(File):
                         yield batch.slice(before)
                     before = max(before - batch.num_rows, 0)
                 return
-            except pyarrow().ArrowInvalid:
-                if self._block == _LARGEST_BLOCK:
+            except pyarrow().ArrowInvalid as error:
+                if _TOO_LONG not in str(error) or self._block == _LARGEST_BLOCK:
                     raise
-                # A row may be too long for a block. All are read again, and those done left out.
+                # A row is too long for a block. All are read again, and those done left out.
                 self._block = min(_GROWTH * self._block, _LARGEST_BLOCK)
 
     def _blocks(self, columns: Sequence[str]) -> Iterator[Any]:
