@@ -25,7 +25,7 @@ BENCHMARKS := $(wildcard $(BENCHMARKS:%=benchmarks/%.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages lowest compare counts reproduce lint format demo bench clean
+.PHONY: help setup test packages lowest build compare counts reproduce lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ packages: $(READERS) ## test what needs environments of its own: other packages,
 
 lowest: .venvs/lowest/.ready ## test with the lowest versions that pyproject.toml allows
 	$(PYTHON) packages/lowest.py test -n $(WORKERS) $(ARGS)
+
+build: ## build wheel and sdist, and use each in an empty environment
+	$(PYTHON) packages/build.py
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
