@@ -81,7 +81,7 @@ def row_times(online: tl.Online, y: np.ndarray) -> np.ndarray:
 
 
 def cost(sizes: list[int], rounds: int) -> None:
-    names = "".join(f"{rows:>10,}" for rows in sizes)
+    names = "".join(f"{rows:>12,}" for rows in sizes)
     print(f"microseconds a row after rows:\n{'':<28}{names}{'ratio':>8}{'want 1.5':>10}", end="")
     print(f"{'slowest ms':>12}{'want 10':>9}{'batch ns':>10}{'state kB':>10}{'ms':>6}")
     rng = np.random.default_rng(0)
@@ -101,7 +101,7 @@ def cost(sizes: list[int], rounds: int) -> None:
         started = time.process_time()
         size = len(last.to_bytes())
         spent = time.process_time() - started
-        ratio, shown = best[-1] / best[0], "".join(f"{1e6 * seconds:>10.0f}" for seconds in best)
+        ratio, shown = best[-1] / best[0], "".join(f"{1e6 * seconds:>12.0f}" for seconds in best)
         print(f"{name:<28}{shown}{ratio:>8.2f}{'':>10}{1e3 * slowest:>12.1f}{'':>9}", end="")
         print(f"{1e9 * batch:>10.0f}{size / 1e3:>10.0f}{1e3 * spent:>6.1f}", flush=True)
     print("want at most 100 us for fixed memories and 200 us for adaptive ones; 1000 kB and 5 ms")
