@@ -40,7 +40,7 @@ def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> R
     >>> R = tl.Isotonic().fit([0.3, -0.1, 2.0], tl.Normal([0.0, 0.0, 0.0], 1.0))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "map.json"
-    ...     _ = R.to_json(file)
+    ...     R.to_json(file)
     ...     tl.load(file).transform(tl.Normal(5.0, 2.0)).median()
     array([5.6])
     """

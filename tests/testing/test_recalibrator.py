@@ -180,7 +180,8 @@ def two_files(self, path=None):
 
 
 def another_text(self, path=None):
-    return Good.to_json(self, path) + ("" if path is None else " ")
+    text = Good.to_json(self)
+    return text if path is None else Path(path).write_text(text + " ", encoding="utf-8")
 
 
 def another_version(self, path=None):

@@ -13,7 +13,18 @@ from trueline.distributions._atoms import Atoms
 from trueline.distributions._disagreement import Lines, lines_by_nodes
 from trueline.distributions._public import PublicMethods
 from trueline.distributions._quadrature import Quadrature, integrals_below
-from trueline.laws import LOG_SQRT_2PI, Law, NormalLaw, ScoreLaw, normal_score, solve_increasing
+from trueline.distributions._upper import upper_quantiles
+from trueline.laws import (
+    LOG_SQRT_2PI,
+    Function,
+    Law,
+    NormalLaw,
+    ScoreLaw,
+    expected,
+    expected_of_masses,
+    normal_score,
+    solve_increasing,
+)
 
 # Normal scores up to which a probability keeps enough digits to be inverted.
 _NEAR = 5.0
@@ -21,6 +32,7 @@ _NEAR = 5.0
 _ROUNDING = 1e-12
 # Levels with a negligible mass beyond them.
 _OUTERMOST = np.array([[1e-12, 1.0 - 1e-12]])
+_NORMAL = NormalLaw()
 
 
 class Distribution(PublicMethods):
@@ -53,8 +65,6 @@ class Distribution(PublicMethods):
     _labels: Any = None
     #: Whether the score is (y - loc) / scale.
     _affine_score: ClassVar[bool] = False
-    #: Whether `_isf` is exact for small probabilities in all rows.
-    _exact_isf: ClassVar[bool] = False
     #: Attributes with one entry per row that, in this order, construct the class; or none.
     _row_parameters: ClassVar[tuple[str, ...]] = ()
     #: Whether rows have a spread; a point forecast has none.
@@ -112,8 +122,8 @@ class Distribution(PublicMethods):
             return np.log(self._sf(y))
 
     def _isf(self, q: FloatArray) -> FloatArray:
-        """Value that is exceeded with probability q."""
-        return self._ppf(1.0 - q)
+        """Smallest y with P(Y > y) at most q; q of shape (1, m) or (n, m)."""
+        return upper_quantiles(self, q)
 
     def _grid(self, z: FloatArray) -> FloatArray:
         """Increasing values per row that resolve the distribution, from normal scores z."""
@@ -195,6 +205,18 @@ class Distribution(PublicMethods):
     def _cdf_crps_logpdf(self, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """CDF, CRPS and log density together, because some classes share work among them."""
         return self._cdf(y), self._crps(y), self._logpdf(y)
+
+    def _expect(self, func: Function) -> FloatArray:
+        """E func(Y), (n,), for an elementwise function."""
+        masses = self._point_masses()
+        if masses is not None:
+            return expected_of_masses(masses, func)
+        return expected(self, _NORMAL, func)
+
+    def _from_score(self, s: FloatArray) -> FloatArray:
+        """Values at the scores whose law `_expect` integrates over: normal scores by default."""
+        below = self._ppf(ndtr(np.minimum(s, 0.0)))
+        return np.where(s < 0, below, self._isf(ndtr(-np.maximum(s, 0.0))))
 
     def _centre(self) -> FloatArray:
         """``loc`` if the forecast has one, which is always finite; otherwise the mean, (n,)."""
@@ -380,6 +402,9 @@ class ThroughLaw(Distribution):
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self._unscore(self.law.ppf(q))
 
+    def _isf(self, q: FloatArray) -> FloatArray:
+        return self._unscore(self.law.isf(q))
+
 
 class RecalibratedScores(ThroughLaw):
     """A recalibrated forecast of any kind: another law for the normal score of the base.
@@ -433,6 +458,12 @@ class RecalibratedScores(ThroughLaw):
 
     def _quadrature(self) -> Quadrature:
         return Quadrature(self.base, self.law)
+
+    def _expect(self, func: Function) -> FloatArray:
+        return expected(self, self.law, func)
+
+    def _from_score(self, s: FloatArray) -> FloatArray:
+        return self._unscore(s)
 
     def _has_atoms(self) -> bool:
         return self.base._has_atoms() or self.law.has_atoms

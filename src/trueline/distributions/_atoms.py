@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trueline._validation import FloatArray
+from trueline.laws import Function
 
 if TYPE_CHECKING:
     from trueline.distributions._abstract import Distribution
@@ -89,6 +90,10 @@ class Atoms(ABC):
     @abstractmethod
     def crps(self, latent: Distribution, y: FloatArray) -> FloatArray:
         """CRPS of T(X) at y, (n, k)."""
+
+    @abstractmethod
+    def expect(self, latent: Distribution, func: Function) -> FloatArray:
+        """E func(T(X)), (n,), for an elementwise function."""
 
     @abstractmethod
     def interval(self, dist: Distribution, coverage: float) -> tuple[FloatArray, FloatArray]:
@@ -182,6 +187,13 @@ class Lattice(Atoms):
             offset = self.values - self.values[0] - above[:, None]
             mass = np.diff(cdf, prepend=0.0, append=1.0)
             out[rows] = (mass * offset**2).sum(axis=1)
+        return out
+
+    def expect(self, latent: Distribution, func: Function) -> FloatArray:
+        out = np.empty(len(latent))
+        values = func(self.values)
+        for rows, cdf in self._blocks(latent):
+            out[rows] = np.diff(cdf, prepend=0.0, append=1.0) @ values
         return out
 
     def crps(self, latent: Distribution, y: FloatArray) -> FloatArray:
@@ -349,6 +361,9 @@ class Ends(Atoms):
                 distance += piece.rise * (piece.stop - piece.start)
             mean = self.high - self.mean(latent)
         return np.maximum(total[:, 0] - mean**2, 0.0)
+
+    def expect(self, latent: Distribution, func: Function) -> FloatArray:
+        return latent._expect(lambda x: func(self.outcome(x)))
 
     def crps(self, latent: Distribution, y: FloatArray) -> FloatArray:
         x = self.inner(np.clip(y, self.low, self.high))

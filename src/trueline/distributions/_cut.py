@@ -10,7 +10,7 @@ from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._atoms import Atoms
 from trueline.distributions._mixture import Mixture
-from trueline.laws import Law, ScoreLaw
+from trueline.laws import Function, Law, ScoreLaw
 
 
 class Cut(Distribution):
@@ -97,6 +97,12 @@ class Cut(Distribution):
 
     def _ppf(self, q: FloatArray) -> FloatArray:
         return self.atoms.outcome(self.base._ppf(q))
+
+    def _isf(self, q: FloatArray) -> FloatArray:
+        return self.atoms.outcome(self.base._isf(q))
+
+    def _expect(self, func: Function) -> FloatArray:
+        return self.atoms.expect(self.base, func)
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         upper, lower = self.atoms.upper(y), self.atoms.lower(y)

@@ -12,7 +12,17 @@ from trueline._labels import check_labels, labels_of
 from trueline._validation import FloatArray, Rows, check_positive, vector
 from trueline.distributions._abstract import Distribution, ThroughLaw
 from trueline.distributions._disagreement import Lines, lines_by_integrals
-from trueline.laws import LaplaceLaw, Law, LogisticLaw, NormalLaw, PointLaw, ScoreLaw, StudentTLaw
+from trueline.laws import (
+    Function,
+    LaplaceLaw,
+    Law,
+    LogisticLaw,
+    NormalLaw,
+    PointLaw,
+    ScoreLaw,
+    StudentTLaw,
+    expected,
+)
 
 
 class LocationScale(ThroughLaw):
@@ -54,11 +64,6 @@ class LocationScale(ThroughLaw):
     def _common_scores(self, q: FloatArray) -> FloatArray | None:
         z = self.law.ppf(q)
         return z if z.shape[0] == 1 else None
-
-    def _isf(self, q: FloatArray) -> FloatArray:
-        if self.law.symmetric:  # a small q has more digits than 1 - q
-            return 2.0 * self.loc[:, None] - self._ppf(q)
-        return self._ppf(1.0 - q)
 
     def _logpdf(self, y: FloatArray) -> FloatArray:
         return self._logpdf_of(self._score(y))
@@ -142,6 +147,8 @@ class RecalibratedLocationScale(LocationScale):
     ('RecalibratedLocationScale', array([2., 2., 2.]))
     """
 
+    law: ScoreLaw
+
     def __init__(self, loc: FloatArray, scale: FloatArray, law: ScoreLaw, score_kind: str) -> None:
         self.loc = loc
         self.scale = scale
@@ -150,6 +157,12 @@ class RecalibratedLocationScale(LocationScale):
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]
+
+    def _expect(self, func: Function) -> FloatArray:
+        return expected(self, self.law, func)
+
+    def _from_score(self, s: FloatArray) -> FloatArray:
+        return self._unscore(s)
 
     def _widened(self, e: float) -> Distribution:
         # The law of a recalibrated `Point` is in the unit of y, and its scale of 1 is no width.

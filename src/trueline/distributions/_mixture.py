@@ -20,7 +20,7 @@ from trueline.distributions._roots import (
     scaled_excess,
     solve_rows,
 )
-from trueline.laws import NormalLaw, ScoreLaw, normal_score
+from trueline.laws import Function, NormalLaw, ScoreLaw, normal_score
 
 # Normal scores within which the quantiles of the components bracket those of the mixture.
 _BRACKET = 8.0
@@ -299,6 +299,9 @@ class Mixture(Distribution):
     def _var(self) -> FloatArray:
         mean = self._mean()
         return _sum([w[:, 0] * (c._var() + (c._mean() - mean) ** 2) for w, c in self._pairs()])
+
+    def _expect(self, func: Function) -> FloatArray:
+        return _sum([w[:, 0] * c._expect(func) for w, c in self._pairs()])
 
     def _crps(self, y: FloatArray) -> FloatArray:
         normals = [c for c in self.components if isinstance(c, Normal)]

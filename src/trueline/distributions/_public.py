@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from trueline._validation import (
     generator,
     levels,
 )
+from trueline.laws import Function, checked
 
 # Levels within this relative distance of a supported one count as supported: 1 - coverage
 # is rounded.
@@ -35,6 +37,12 @@ class PublicMethods(ABC):
 
     @abstractmethod
     def _ppf(self, q: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _isf(self, q: FloatArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _expect(self, func: Function) -> FloatArray: ...
 
     @abstractmethod
     def _mean(self) -> FloatArray: ...
@@ -126,6 +134,10 @@ class PublicMethods(ABC):
     def sf(self, y: ArrayLike) -> FloatArray:
         """Probability of a value above y, with its own relative precision.
 
+        Parameters
+        ----------
+        y : array-like, scalar, (n,), (n, k) or (1, k)
+
         Examples
         --------
         >>> import trueline as tl
@@ -195,17 +207,68 @@ class PublicMethods(ABC):
         """
         a = levels(q, "q")
         low, high = self._supported
-        if a.min() < low * _ROUNDING or 1.0 - a.max() < (1.0 - high) * _ROUNDING:
-            worst = float(a.max() if a.max() - high > low - a.min() else a.min())
-            warnings.warn(
-                # The text does not depend on the rows, so that a stream warns only once.
-                f"level {worst:.6g} lies outside those that the calibration rows support: the "
-                f"quantile is read off the extrapolated tail. "
-                f"Fit on at least {rows_needed(worst)} rows.",
-                CalibrationWarning,
-                stacklevel=2,
-            )
+        _warn_of_support(a, low, high)
         return self._quantiles(a)
+
+    def isf(self, q: ArrayLike) -> FloatArray:
+        """Value that is exceeded with probability q: the smallest y with `sf` at most q.
+
+        It is ``ppf(1 - q)`` with all its digits, also for a q so small that 1 - q is 1 in
+        floating point.
+
+        Parameters
+        ----------
+        q : scalar or (m,) array-like
+            Probabilities in (0, 1).
+
+        Warns
+        -----
+        CalibrationWarning
+            As for `ppf`.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> tl.Normal([0.0, 5.0], 1.0).isf(1e-30).round(3)
+        array([11.464, 16.464])
+        """
+        a = levels(q, "q")
+        low, high = self._supported
+        _warn_of_support(a, 1.0 - high, 1.0 - low)
+        out = self._isf(np.atleast_2d(a))
+        return out[:, 0] if a.ndim == 0 else out
+
+    def expect(self, func: Callable[[FloatArray], ArrayLike]) -> FloatArray:
+        """Expected value of a function of the outcome, E func(Y), for each row, (n,).
+
+        It is exact for draws, points and outcomes that take listed values. Otherwise it is
+        found by quadrature, with an error of at most 1e-5 E|func(Y)| for functions that are
+        smooth but for a few kinks or jumps; for smooth functions it is below 1e-6. An
+        expectation that does not exist is not detected.
+
+        Parameters
+        ----------
+        func : callable
+            Takes an array of outcomes of any shape and returns one number for each of them.
+
+        Examples
+        --------
+        The cost of having 3 in stock, at 5 for each one missing and 1 for each one left:
+
+        >>> import numpy as np
+        >>> import trueline as tl
+        >>> demand = tl.Normal([2.0, 4.0], 1.0)
+        >>> demand.expect(lambda y: np.where(y > 3.0, 5.0 * (y - 3.0), 3.0 - y)).round(4)
+        array([1.4999, 5.4999])
+        >>> tl.Samples([[1.0, 2.0, 6.0]]).expect(np.square).round(4)
+        array([13.6667])
+        """
+        if not callable(func):
+            raise TypeError(
+                f"func is a {type(func).__name__}; expected a function of outcomes, "
+                f"such as lambda y: y ** 2."
+            )
+        return self._expect(checked(func))
 
     def _quantiles(self, q: FloatArray) -> FloatArray:
         out = self._ppf(np.atleast_2d(q))
@@ -329,6 +392,20 @@ class PublicMethods(ABC):
     def unscore(self, s: ArrayLike) -> FloatArray:
         """Inverse of `score`."""
         return self._at("_unscore", s)
+
+
+def _warn_of_support(q: FloatArray, low: float, high: float) -> None:
+    """Warn if a level lies outside those from low to high, which the calibration rows support."""
+    if q.min() < low * _ROUNDING or 1.0 - q.max() < (1.0 - high) * _ROUNDING:
+        worst = float(q.max() if q.max() - high > low - q.min() else q.min())
+        warnings.warn(
+            # The text does not depend on the rows, so that a stream warns only once.
+            f"level {worst:.6g} lies outside those that the calibration rows support: the "
+            f"quantile is read off the extrapolated tail. "
+            f"Fit on at least {rows_needed(worst)} rows.",
+            CalibrationWarning,
+            stacklevel=3,
+        )
 
 
 def _shares(coverage: ArrayLike) -> tuple[float, FloatArray]:

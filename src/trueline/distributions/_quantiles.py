@@ -14,7 +14,7 @@ from trueline._labels import labels_of
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
 from trueline.distributions._disagreement import Lines, lines_by_integrals
-from trueline.laws import Law, NormalLaw, ScoreLaw, count_in_rows
+from trueline.laws import Function, Law, NormalLaw, ScoreLaw, count_in_rows, expected
 
 # Number of levels of an outermost value from which it counts as a bound of the outcomes.
 _LEVELS_OF_A_BOUND = 3
@@ -286,6 +286,12 @@ class Interpolated(ThroughLaw):
     def _lines(self, edges: FloatArray) -> Lines:
         x = edges.reshape(len(edges), -1)
         return lines_by_integrals(edges, self._cdf(x), self._integrals(x))
+
+    def _expect(self, func: Function) -> FloatArray:
+        return expected(self, self.law, func)
+
+    def _from_score(self, s: FloatArray) -> FloatArray:
+        return self._unscore(s)
 
     def _share_rises(self, taken: Interpolated, rows: Rows) -> Interpolated:
         """Copy the rises of some rows if they are known, because they take longer to compute."""

@@ -157,6 +157,9 @@ class Samples(Distribution):
             return self.draws[:, j[0]]
         return np.take_along_axis(self.draws, j, axis=1)
 
+    def _isf(self, q: FloatArray) -> FloatArray:
+        return self._ppf(1.0 - q)  # the number of draws is small beside the digits of 1 - q
+
     def _mean(self) -> FloatArray:
         return self.draws.mean(axis=1)
 

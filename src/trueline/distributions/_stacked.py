@@ -11,7 +11,7 @@ from trueline._validation import FloatArray, Rows
 from trueline.distributions._abstract import Distribution
 from trueline.distributions._atoms import Atoms
 from trueline.distributions._disagreement import Lines
-from trueline.laws import Law, ScoreLaw
+from trueline.laws import Function, Law, ScoreLaw
 
 
 def _by_part(name: str) -> Any:
@@ -133,6 +133,7 @@ class Stacked(Distribution):
     _logsf = _by_part("_logsf")
     _logpdf = _by_part("_logpdf")
     _ppf = _by_part("_ppf")
+    _isf = _by_part("_isf")
     _crps = _by_part("_crps")
     _score = _by_part("_score")
     _unscore = _by_part("_unscore")
@@ -163,6 +164,12 @@ class Stacked(Distribution):
         for part, rows in self._parts():
             mass[rows] = part._interval_mass(coverage, lower[rows], upper[rows])
         return mass
+
+    def _expect(self, func: Function) -> FloatArray:
+        out = np.empty(len(self))
+        for part, rows in self._parts():
+            out[rows] = part._expect(func)
+        return out
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
         return Stacked([part._recalibrate(law) for part in self.parts], self.rows)

@@ -67,7 +67,6 @@ class External(Distribution):
 
     #: Normal score from which the score is linear in y. Beyond 8 lie 6e-16 of the mass.
     _reach: ClassVar[float] = 8.0
-    _exact_isf: ClassVar[bool] = True
 
     @abstractmethod
     def _select(self, rows: Rows) -> External:
@@ -116,6 +115,9 @@ class External(Distribution):
         y = np.clip(y, low, high)
         y = np.where(s < -reach, low + rise_low * (s + reach), y)
         return np.where(s > reach, high + rise_high * (s - reach), y)
+
+    def _isf(self, q: FloatArray) -> FloatArray:
+        return self._ppf(1.0 - q)
 
     def _below(self, s: FloatArray) -> FloatArray:
         """Value at a score of at most 0."""

@@ -14,17 +14,10 @@ from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
-from trueline.laws import solve_increasing
 
 _Method = Callable[[FloatArray], FloatArray]
 
-# Below this probability of the upper tail, 1 - q has too few digits to be inverted.
-_SMALL = 1e-4
 _BELOW_ONE = float(np.nextafter(1.0, 0.0))
-# Number of values of the upper tail that are searched for at a time.
-_BLOCK = 1 << 16
-# Replaces the infinite distance to a level that is never reached.
-_FAR = 1e6
 
 
 def result_shape(shape: tuple[int, ...], n: int, name: str) -> tuple[int, ...]:
@@ -54,7 +47,7 @@ def upper_quantiles_at(F: Distribution, q: FloatArray) -> FloatArray:
     """Return values that are exceeded with probability q, however small."""
     # Where 1 - q rounds to 1 the level is still beyond what calibration rows support.
     _warn_of_support(F, np.minimum(1.0 - q, np.where(q > 0, _BELOW_ONE, 1.0)))
-    return _levels(F, lambda p: _isf(F, p), q, swapped=True)
+    return _levels(F, F._isf, q, swapped=True)
 
 
 def ends(F: Distribution) -> tuple[FloatArray, FloatArray]:
@@ -93,33 +86,3 @@ def _warn_of_support(F: Distribution, q: FloatArray) -> None:
     inside = q[(q > 0) & (q < 1)]
     if inside.size and F._supported != (0.0, 1.0):
         F._take(np.zeros(1, dtype=np.intp)).ppf(np.array([inside.min(), inside.max()]))
-
-
-def _isf(F: Distribution, q: FloatArray) -> FloatArray:
-    """Return the smallest y with P(Y > y) at most q; q of shape (1, k) or (n, k)."""
-    if F._exact_isf:
-        return F._isf(q)
-    shape = (len(F), q.shape[1])
-    target = np.broadcast_to(q, shape)
-    y = np.array(np.broadcast_to(F._ppf(1.0 - np.maximum(q, _SMALL)), shape))
-    small = target < _SMALL
-    if small.any():
-        rows = np.broadcast_to(np.arange(len(F))[:, None], shape)[small]
-        width = np.maximum(y - F._ppf(np.array([[0.5]])), 0.0)[small]
-        start, logs, found = y[small], np.log(target[small]), np.empty(rows.size)
-        for i in range(0, rows.size, _BLOCK):
-            part = slice(i, i + _BLOCK)
-            found[part] = solve_increasing(
-                lambda v, log, row: _excess(F, v, log, row),
-                start[part],
-                start[part] + width[part],
-                args=(logs[part], rows[part]),
-            )
-        y[small] = found
-    return y
-
-
-def _excess(F: Distribution, y: FloatArray, log: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return by how much log P(Y > y) is below its target, each in its row; all (m,)."""
-    part = F._take(rows.astype(np.intp))
-    return np.clip(log - part._logsf(y[:, None])[:, 0], -_FAR, _FAR)

@@ -5,7 +5,14 @@ replaces that law and nothing else. What depends on the law alone is computed on
 """
 
 from trueline.laws._abstract import Law, ScoreLaw
-from trueline.laws._elementary import LOG_SQRT_2PI, LaplaceLaw, LogisticLaw, NormalLaw, PointLaw
+from trueline.laws._elementary import (
+    LOG_SQRT_2PI,
+    LaplaceLaw,
+    LogisticLaw,
+    NormalLaw,
+    PointLaw,
+)
+from trueline.laws._expectation import Function, checked, expected, expected_of_masses
 from trueline.laws._piecewise import ExponentialTail, NormalTail, PiecewiseLaw, Tail
 from trueline.laws._search import count_in_rows, normal_score, solve_increasing
 from trueline.laws._student_t import StudentTLaw
@@ -15,6 +22,7 @@ __all__ = [
     "LOG_SQRT_2PI",
     "BetaLaw",
     "ExponentialTail",
+    "Function",
     "LaplaceLaw",
     "Law",
     "LogisticLaw",
@@ -26,7 +34,10 @@ __all__ = [
     "SplineLaw",
     "StudentTLaw",
     "Tail",
+    "checked",
     "count_in_rows",
+    "expected",
+    "expected_of_masses",
     "normal_score",
     "solve_increasing",
 ]

@@ -67,6 +67,10 @@ class Law(ABC):
     def ppf(self, q: FloatArray) -> FloatArray:
         """Smallest z with R(z) >= q."""
 
+    def isf(self, q: FloatArray) -> FloatArray:
+        """Smallest z with P(Z > z) <= q; a small q has more digits than 1 - q."""
+        return self.ppf(1.0 - q)
+
     @abstractmethod
     def integral(self, z: FloatArray) -> FloatArray:
         """Integral of R from minus infinity to z."""
@@ -122,6 +126,9 @@ class SymmetricLaw(Law):
 
     def logsf(self, z: FloatArray) -> FloatArray:
         return self.logcdf(-z)
+
+    def isf(self, q: FloatArray) -> FloatArray:
+        return -self.ppf(q)
 
 
 class ScoreLaw(Law):

@@ -55,6 +55,9 @@ class NormalLaw(ScoreLaw):
     def ppf(self, q: FloatArray) -> FloatArray:
         return self.shift + self.scale * ndtri(q)
 
+    def isf(self, q: FloatArray) -> FloatArray:
+        return self.shift - self.scale * ndtri(q)
+
     def integral(self, z: FloatArray) -> FloatArray:
         t = self._standard(z)
         return self._area(t, ndtr(t))

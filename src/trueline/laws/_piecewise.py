@@ -280,6 +280,15 @@ class PiecewiseLaw(ScoreLaw):
             z[q == level] = value
         return z
 
+    def isf(self, q: FloatArray) -> FloatArray:
+        z = self.ppf(np.minimum(1.0 - q, self.right[-1]))
+        high = self._masses[1]
+        above = q < high
+        if above.any():
+            with np.errstate(divide="ignore"):
+                z[above] = self.knots[-1] + self.tails[1].isf(q[above] / high)
+        return z
+
     def edges(self, z: FloatArray) -> FloatArray:
         smooth = super().edges(z)
         if self.knots.size > z.size:

@@ -173,7 +173,13 @@ class TabulatedLaw(ScoreLaw):
 
     @remembered
     def ppf(self, q: FloatArray) -> FloatArray:
-        target = np.asarray(ndtri(q))
+        return self._at_score(np.asarray(ndtri(q)))
+
+    def isf(self, q: FloatArray) -> FloatArray:
+        return self._at_score(-np.asarray(ndtri(q)))
+
+    def _at_score(self, target: FloatArray) -> FloatArray:
+        """Values at which the normal score of R is the target."""
         finite = np.isfinite(target)
         root = np.where(finite, 0.0, target)
         if finite.any():

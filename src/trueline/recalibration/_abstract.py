@@ -8,7 +8,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -352,15 +352,19 @@ class Recalibrator(ABC):
     def _not_fitted(self) -> NotFittedError:
         return NotFittedError(f"{type(self).__name__} is not fitted: call fit(y, dist) first.")
 
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the fitted map as JSON text, exactly; `trueline.load` reads it back.
+    @overload
+    def to_json(self, path: None = None) -> str: ...
+    @overload
+    def to_json(self, path: str | os.PathLike[str]) -> None: ...
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """Write the fitted map as JSON, exactly; `trueline.load` reads it back.
 
         The text ends with its checksum, see `trueline.recalibration.sign`.
 
         Parameters
         ----------
         path : path, optional
-            File to write as well. It appears whole or not at all.
+            File to write, which appears whole or not at all. Without it the text is returned.
 
         Examples
         --------
@@ -373,14 +377,15 @@ class Recalibrator(ABC):
         # Python writes the shortest digits that read back as the same float64.
         text = json.dumps(self._document(), allow_nan=False, default=np.ndarray.tolist)
         text = with_checksum(text)
-        if path is not None:
-            write_text(Path(path), text)
-        return text
+        if path is None:
+            return text
+        write_text(Path(path), text)
+        return None
 
     def to_bytes(self, path: str | os.PathLike[str] | None = None) -> bytes:
         """Return the fitted map as bytes, exactly and smaller than JSON; `trueline.load` reads it.
 
-        The parameter `path` is that of ``to_json``.
+        If `path` is given, the bytes are written to that file as well.
 
         Examples
         --------
@@ -397,12 +402,8 @@ class Recalibrator(ABC):
         return data
 
     def _document(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "recalibrator": self._describe(),
-            "state": self._state(),
-        }
+        content = {"recalibrator": self._describe(), "state": self._state()}
+        return {"format": FORMAT, "version": VERSION, **content}
 
     def _describe(self) -> dict[str, Any]:
         """Return the class and the parameters, nested recalibrators included, as JSON types."""

@@ -58,8 +58,7 @@ def sign(path: str | os.PathLike[str]) -> None:
     >>> R = tl.Isotonic().fit([0.3, -0.1, 2.0], tl.Point([0.0, 0.0, 0.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "map.json"
-    ...     text = R.to_json(file)
-    ...     _ = file.write_text(text.replace("2.0", "1.5"))
+    ...     _ = file.write_text(R.to_json().replace("2.0", "1.5"))
     ...     sign(file)
     ...     tl.load(file).scores_.values
     array([-0.1,  0.3,  1.5])

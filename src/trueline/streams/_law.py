@@ -54,6 +54,9 @@ class DelayedLaw(ScoreLaw):
         found = self._known(q)
         return self.whole.ppf(q) if found is None else found
 
+    def isf(self, q: FloatArray) -> FloatArray:
+        return self.whole.isf(q)
+
     def cdf(self, z: FloatArray) -> FloatArray:
         return self.whole.cdf(z)
 
