@@ -29,11 +29,15 @@ def to_numpy(column: Any) -> NDArray[Any]:
     return np.concatenate(arrays) if arrays else np.empty(0)
 
 
-def to_arrow(values: FloatArray) -> Any:
-    """Return numbers as an Arrow array that shares their memory."""
+def to_arrow(values: FloatArray, there: NDArray[np.bool_] | None = None) -> Any:
+    """Return numbers as an Arrow array that shares their memory.
+
+    ``there`` marks the values that are not missing; None if none is.
+    """
     pa = pyarrow()
     data = pa.py_buffer(np.ascontiguousarray(values, dtype=np.float64))
-    return pa.Array.from_buffers(pa.float64(), len(values), [None, data])
+    bits = None if there is None else pa.py_buffer(np.packbits(there, bitorder="little"))
+    return pa.Array.from_buffers(pa.float64(), len(values), [bits, data])
 
 
 def texts(values: list[str]) -> Any:

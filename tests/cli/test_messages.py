@@ -81,7 +81,7 @@ def files(folder, trueline):
             "fit nan.csv -o new.json",
             (
                 "nan.csv, line 3, column 'mean': the value is missing (NaN); expected a number. "
-                "Drop that row or fill it in."
+                "Drop that row or fill it in, or leave out all such rows with --skip-missing."
             ),
         ),
         (

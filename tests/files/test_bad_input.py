@@ -49,21 +49,21 @@ def message_of(path, **options):
             b"y,mean\n1,2\n3,\n",
             (
                 "f.csv, line 3, column 'mean': the value is missing; expected a number. Drop that "
-                "row or fill it in."
+                "row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
             b"y,mean\nNA,2\n",
             (
                 "f.csv, line 2, column 'y': the value is missing (NA); expected a number. Drop "
-                "that row or fill it in."
+                "that row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
             b"y,mean\n1,2\n1,nan\n",
             (
                 "f.csv, line 3, column 'mean': the value is missing (nan); expected a number. Drop "
-                "that row or fill it in."
+                "that row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
@@ -175,7 +175,7 @@ def table_file(tmp_path, **columns):
             {},
             (
                 "f.parquet, row 2, column 'y': the value is missing; expected a number. Drop that "
-                "row or fill it in."
+                "row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
@@ -183,7 +183,7 @@ def table_file(tmp_path, **columns):
             {},
             (
                 "f.parquet, row 1, column 'y': the value is missing (nan); expected a number. Drop "
-                "that row or fill it in."
+                "that row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
@@ -191,7 +191,7 @@ def table_file(tmp_path, **columns):
             {},
             (
                 "f.parquet, row 1, column 'y': the value is missing; expected a number. Drop that "
-                "row or fill it in."
+                "row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (

@@ -527,14 +527,14 @@ def test_a_column_that_one_file_has_already(tmp_path, monkeypatch):
             {"y": [1.0, None], "mean": [1.0, 1.0], "std": [1.0, 1.0]},
             (
                 "f/b.parquet, row 2, column 'y': the value is missing; expected a number. Drop "
-                "that row or fill it in."
+                "that row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
         (
             {"y": pa.nulls(1), "mean": [1.0], "std": [1.0]},
             (
                 "f/b.parquet, row 1, column 'y': the value is missing; expected a number. Drop "
-                "that row or fill it in."
+                "that row or fill it in, or leave out all such rows with skip_missing=True."
             ),
         ),
     ],

@@ -65,6 +65,14 @@ Decimal = Annotated[
     str | None,
     typer.Option(metavar="CHARACTER", help="Decimal character of a text file; default a point."),
 ]
+SkipMissing = Annotated[
+    bool,
+    typer.Option(
+        "--skip-missing",
+        help="Leave out rows with a missing outcome or forecast: an empty cell, NaN, NA or null. "
+        "Without it they are an error.",
+    ),
+]
 Features = Annotated[
     list[str] | None,
     typer.Option(
@@ -72,6 +80,14 @@ Features = Annotated[
         metavar="COLUMN",
         help="Feature to search for weak spots; a single one is the axis of the plots. May be "
         "repeated.",
+    ),
+]
+EmptyCells = Annotated[
+    bool,
+    typer.Option(
+        "--skip-missing",
+        help="Write rows with a missing forecast (an empty cell, NaN, NA or null) with empty cells "
+        "in the new columns. Without it they are an error.",
     ),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Kind of map.")]
@@ -89,7 +105,9 @@ _FORECAST = {
     "kind": KindOption,
     "separator": Separator,
     "decimal": Decimal,
+    "skip_missing": SkipMissing,
 }
+_DEFAULTS = {"skip_missing": False}
 
 
 def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -97,7 +115,7 @@ def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[
 
     ``others`` are options for columns besides those of the forecast itself.
     """
-    options = others | _FORECAST
+    options = _FORECAST | others
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
@@ -106,7 +124,8 @@ def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[
             from trueline.files import Columns
 
             values = {name: given.pop(name) for name in options}
-            text = TextFormat(values.pop("separator"), values.pop("decimal"))
+            reading = (values.pop(name) for name in TextFormat._fields)
+            text = TextFormat(*reading)
             values["kind"] = None if values["kind"] is None else values["kind"].value
             values["x"] = tuple(values.get("x") or ())
             function(columns=Columns(**values), text=text, **given)
@@ -114,7 +133,10 @@ def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[
         parameters: list[inspect.Parameter] = []
         for parameter in inspect.signature(function, eval_str=True).parameters.values():
             own = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-            shared = [own.replace(name=n, default=None, annotation=a) for n, a in options.items()]
+            shared = [
+                own.replace(name=n, default=_DEFAULTS.get(n), annotation=a)
+                for n, a in options.items()
+            ]
             parameters += {"columns": shared, "text": []}.get(parameter.name, [own])
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -210,7 +232,7 @@ def fit(
 
 @app.command(short_help="Write new forecasts with intervals that hold.")
 @command
-@forecast_options(group=Group)
+@forecast_options(group=Group, skip_missing=EmptyCells)
 def apply(
     map_file: MapFile,
     file: File,

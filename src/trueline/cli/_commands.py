@@ -35,10 +35,11 @@ _FEWEST_ROWS = 20
 
 
 class TextFormat(NamedTuple):
-    """How a text file is written; None stands for the default of its ending."""
+    """How files are read; for a text file, None stands for the default of its ending."""
 
     separator: str | None
     decimal: str | None
+    skip_missing: bool
 
 
 class Output(NamedTuple):
@@ -79,13 +80,14 @@ def evaluate(
             _warn_if_not_given(file, layout, share)
         _warn_if_the_same_rows(recalibrator, forecasts)
     if json:
-        document = _about(file, result.overall.n, layout) | evaluation_as_dict(result)
+        document = _about(file, result.overall.n, forecasts) | evaluation_as_dict(result)
         if map_file is not None:
             document["map"] = str(map_file)
         print_json(document | {"notes": found})
         return
     after = "" if map_file is None else f", recalibrated by {map_file}"
     print_line(f"{file}: {count(result.overall.n, 'row')}, {layout.describe()}{after}")
+    _print_skipped(forecasts)
     print_lines(evaluation_in_words(result))
     print_notes(found)
 
@@ -122,7 +124,7 @@ def fit(
     groups = recalibrator.groups_
     best = None if recalibrator.best_ is recalibrator else repr(recalibrator.best_)
     if json:
-        document = _about(file, rows, layout) | {
+        document = _about(file, rows, forecasts) | {
             "map": str(out),
             "method": repr(recalibrator),
             "knots": _scores(recalibrator),
@@ -136,6 +138,7 @@ def fit(
         print_json(document | {"notes": found})
         return
     print_line(f"{file}: {count(rows, 'row')}, {layout.describe()}")
+    _print_skipped(forecasts)
     what = repr(recalibrator) if best is None else f"{recalibrator!r} chose {best}"
     if groups is not None:
         what += f", {count(len(groups), 'group')}"
@@ -182,12 +185,13 @@ def apply(
             progress=report_progress,
         )
     if json:
-        document = _about(file, rows, layout) | {"map": str(map_file), "out": str(out)}
+        document = _about(file, rows, forecasts) | {"map": str(map_file), "out": str(out)}
         print_json(document | {"notes": found})
         return
     print_line(
         f"{out}: {count(rows, 'row')} of {file}, {layout.describe()}, recalibrated by {map_file}"
     )
+    _print_skipped(forecasts, "have empty cells in the new columns")
     print_notes(found)
 
 
@@ -225,7 +229,7 @@ def report(
         _warn_if_not_given(file, layout, share)
         _write_page(file, sample, compared, layout, page._replace(coverage=share), force)
     if json:
-        document = _about(file, sample.n, layout) | {
+        document = _about(file, sample.n, forecasts) | {
             "out": str(out),
             "rows_drawn": len(sample.y),
             "rows_fitted": compared.n_fit if recalibrator is None else 0,
@@ -234,6 +238,7 @@ def report(
         print_json(document | {"notes": found})
         return
     print_line(f"{file}: {count(sample.n, 'row')}, {layout.describe()}")
+    _print_skipped(forecasts)
     if len(sample.y) < sample.n:
         print_line(f"{len(sample.y):,} of them were drawn at random")
     if recalibrator is None:
@@ -350,7 +355,22 @@ def _open(file: Path, text: TextFormat, columns: Columns, *, y: bool = True) -> 
         separator = {"tab": "\t", "\\t": "\t"}.get(separator, separator)
         if len(separator) != 1:
             raise FileError(f"--separator is {separator!r}; expected one character, or tab.")
-    return open_forecasts(file, columns, separator=separator, decimal=text.decimal, y=y)
+    return open_forecasts(
+        file,
+        columns,
+        separator=separator,
+        decimal=text.decimal,
+        skip_missing=text.skip_missing,
+        y=y,
+    )
+
+
+def _print_skipped(forecasts: Forecasts, what: str = "left out") -> None:
+    """Print how many rows a missing value made unusable, if any."""
+    skipped = forecasts.source.skipped
+    if skipped:
+        in_all = count(forecasts.source.rows + skipped, "row")
+        print_line(f"{skipped:,} of {in_all} {what}, because {forecasts.missing()} is missing")
 
 
 def _load(map_file: Path) -> Recalibrator:
@@ -460,11 +480,14 @@ def _scores(recalibrator: Recalibrator) -> int:
     return len(recalibrator.scores_) if recalibrator.is_exportable else 0
 
 
-def _about(file: Path, rows: int, layout: Layout) -> dict[str, Any]:
+def _about(file: Path, rows: int, forecasts: Forecasts) -> dict[str, Any]:
     """Describe the input for the output in JSON."""
+    layout = forecasts.layout
+    skipped = {"rows_skipped": forecasts.source.skipped} if forecasts.skip_missing else {}
     return {
         "file": str(file),
         "rows": rows,
+        **skipped,
         "kind": layout.kind,
         "columns": list(layout.forecast),
     }

@@ -18,8 +18,8 @@ from trueline._messages import Option
 from trueline._validation import FloatArray, levels as check_levels
 from trueline._warnings import each_warning_once
 from trueline.distributions import Distribution
-from trueline.files._chunks import Progress
-from trueline.files._columns import Columns, Layout
+from trueline.files._chunks import Progress, Rows
+from trueline.files._columns import Columns
 from trueline.files._folder import Folder, Paths
 from trueline.files._forecasts import (
     Forecasts,
@@ -35,7 +35,7 @@ from trueline.files._sink import (
     open_sink,
     open_sink_in_folder,
 )
-from trueline.files._source import SEPARATORS, File, Source, known_ending, no_rows
+from trueline.files._source import SEPARATORS, File, Source, known_ending
 from trueline.files._whole_folder import whole_folder
 from trueline.recalibration import Recalibrator
 
@@ -48,6 +48,7 @@ def apply(
     columns: Columns | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    skip_missing: bool = False,
     coverage: float | Sequence[float] = (),
     quantiles: float | Sequence[float] = (),
     moments: bool = False,
@@ -71,6 +72,9 @@ def apply(
         A fitted recalibrator.
     path, columns, separator, decimal, progress
         See `trueline.files.fit`. Outcomes are not needed.
+    skip_missing : bool, default False
+        Whether rows with a missing forecast are written with empty cells in the new columns. They
+        are an error otherwise.
     out : path
         The file to write, or the folder if several files are read. It must neither contain what
         is read nor lie in it.
@@ -93,7 +97,7 @@ def apply(
     Returns
     -------
     int
-        The number of rows.
+        The number of rows that were written.
 
     Examples
     --------
@@ -112,12 +116,14 @@ def apply(
     <BLANKLINE>
     """
     jobs = check_jobs(n_jobs)
-    forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal, y=False)
+    forecasts = open_forecasts(
+        path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing, y=False
+    )
     source = forecasts.source
     added = AddedColumns(coverage, quantiles, moments, prefix)
     for file in _all_files(source):
         added.check(file)
-    writer = _Writer(forecasts.layout, Transformer(recalibrator, forecasts), added)
+    writer = _Writer(forecasts, Transformer(recalibrator, forecasts), added)
     with each_warning_once():
         if isinstance(source, Folder):
             files, parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
@@ -126,7 +132,7 @@ def apply(
             files, parts = [], [writer.write(forecasts, Path(out), opened, progress)]
         forecasts.conclude(files)
         writer.transform.finish(parts)
-    return source.rows
+    return source.rows + source.skipped
 
 
 def _all_files(source: Source) -> list[File]:
@@ -138,7 +144,7 @@ def _all_files(source: Source) -> list[File]:
 class _Writer:
     """Writes recalibrated files."""
 
-    layout: Layout
+    forecasts: Forecasts
     transform: Transformer
     added: AddedColumns
 
@@ -160,10 +166,12 @@ class _Writer:
                     for chunk in forecasts.chunks(whole=True, progress=progress):
                         table = chunk.table.drop_columns(list(source.fixed))
                         table = table if types is None else types.convert(table)
-                        dist = transform(chunk.dist, chunk.groups, forecasts.groups)
-                        sink.write(self.added.to(table, dist))
-                    if not source.rows:
-                        raise no_rows(source.path)
+                        dist = None
+                        if len(chunk):
+                            dist = transform(chunk.dist, chunk.groups, forecasts.groups)
+                        sink.write(self.added.to(table, dist, chunk.kept))
+                    if forecasts is self.forecasts or not source.skipped:
+                        forecasts.check_rows(source.rows, source.skipped)
                 return transform
             except WiderTypeError:
                 continue  # the wider type is known now, so the next attempt gets further
@@ -183,11 +191,15 @@ class _Writer:
                 opened = partial(open_sink_in_folder, path, shown=out / names[i])
                 return self.write(files[i], path, opened, report)
 
-            files = [Forecasts(file, self.layout) for file in source.files]
+            files = [self.forecasts.part(file) for file in source.files]
             parts = list(work_on(files, write, jobs, progress))
             for file, name in zip(source.empty, names[len(source.files) :], strict=True):
                 with open_sink_in_folder(folder / name, shown=out / name) as sink:
                     sink.write(self.added.to_none(file.header()))
+            # An error must come before the folder appears.
+            self.forecasts.check_rows(
+                sum(file.rows for file in source.files), sum(file.skipped for file in source.files)
+            )
         return files, parts
 
 
@@ -271,9 +283,24 @@ class AddedColumns:
                 ".",
             )
 
-    def to(self, table: Any, dist: Distribution) -> Any:
-        """Return a table with the columns of these forecasts at its end."""
-        columns = []
+    def to(self, table: Any, dist: Distribution | None, rows: Rows | None = None) -> Any:
+        """Return a table with the columns of these forecasts at its end.
+
+        ``rows`` are the rows of the table that have a forecast, None for all; the new cells of
+        other rows are empty.
+        """
+        values = [np.empty(0)] * len(self.names) if dist is None else self._values(dist)
+        if rows is None:
+            return self._with(table, [to_arrow(column) for column in values])
+        there = np.zeros(table.num_rows, dtype=bool)
+        there[rows] = True
+        spread = np.zeros((len(values), table.num_rows))
+        for i, column in enumerate(values):
+            spread[i, rows] = column
+        return self._with(table, [to_arrow(column, there) for column in spread])
+
+    def _values(self, dist: Distribution) -> list[FloatArray]:
+        columns: list[FloatArray] = []
         if self.coverage.size:
             lower, upper = dist.interval(self.coverage)
             columns += [end for pair in zip(lower.T, upper.T, strict=True) for end in pair]
@@ -281,15 +308,15 @@ class AddedColumns:
             columns += list(dist.ppf(self.quantiles).T)
         if self.moments:
             columns += [dist.mean(), dist.std()]
-        return self._with(table, columns)
+        return columns
 
     def to_none(self, table: Any) -> Any:
         """Return a table without rows, with the columns at its end."""
-        return self._with(table, [np.empty(0)] * len(self.names))
+        return self._with(table, [to_arrow(np.empty(0))] * len(self.names))
 
-    def _with(self, table: Any, columns: Sequence[FloatArray]) -> Any:
+    def _with(self, table: Any, columns: Sequence[Any]) -> Any:
         for name, column in zip(self.names, columns, strict=True):
-            table = table.append_column(name, pyarrow().chunked_array([to_arrow(column)]))
+            table = table.append_column(name, pyarrow().chunked_array([column]))
         return table
 
 

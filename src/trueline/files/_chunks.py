@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._arrow import pyarrow, to_numpy
+from trueline._arrow import pyarrow, texts, to_numpy
 from trueline._files import FileError
 from trueline._messages import Option, Part, shortened
 from trueline._validation import FloatArray, all_finite
@@ -22,7 +22,9 @@ from trueline.recalibration import Key
 
 _FIX = "Fix or drop that row"
 # Texts that stand for a missing value.
-_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "-", "?", "missing"})
+_MISSING = frozenset(
+    {"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "-", "?", "missing"}
+)
 # A column with more groups than this probably names rows.
 MOST_GROUPS = 10_000
 # A text that is a number with a decimal comma, and its parts.
@@ -30,6 +32,7 @@ _COMMA = r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"
 _COMMA_PARTS = r"^(\s*[+-]?[0-9]*),([0-9]+([eE][+-]?[0-9]+)?\s*)$"
 
 Codes = NDArray[np.int32]
+Rows = NDArray[np.int64]
 Progress = Callable[[int, float], None]
 
 
@@ -104,7 +107,10 @@ class Chunk:
     start : int
         Number of rows before them.
     table : pyarrow.Table
-        The columns; numbers have decimal points, whatever they have in the file.
+        The columns; numbers have decimal points, whatever they have in the file. It includes the
+        rows that are left out.
+    kept : (n,) array of int or None
+        The rows of ``table`` that are used; None for all.
     forecast : list of (n,) arrays
         The columns of the forecast, checked; see ``dist``.
     y : (n,) array
@@ -117,6 +123,7 @@ class Chunk:
     source: File
     start: int
     table: Any
+    kept: Rows | None
     layout: Layout
     forecast: list[FloatArray]
     y: FloatArray
@@ -124,8 +131,13 @@ class Chunk:
     groups: Codes | None
 
     def __len__(self) -> int:
-        """Return the number of rows."""
-        return int(self.table.num_rows)
+        """Return the number of rows that are used."""
+        return len(self.forecast[0])
+
+    @property
+    def n_skipped(self) -> int:
+        """Number of rows that are left out."""
+        return int(self.table.num_rows) - len(self)
 
     @property
     def dist(self) -> Distribution:
@@ -138,14 +150,36 @@ class Chunk:
 
     def where(self, row: int) -> str:
         """Return the file and the place in it of one of these rows, for messages."""
+        row = row if self.kept is None else int(self.kept[row])
         return f"{self.source.path}, {self.source.where(self.start + row)}"
+
+    def in_table(self, rows: Rows) -> Any:
+        """Return the columns of some of the rows that are used."""
+        return self.table.take(rows if self.kept is None else self.kept[rows])
 
 
 def checked_chunk(
-    source: File, table: Any, start: int, layout: Layout, codes: GroupCodes | None
+    source: File,
+    table: Any,
+    start: int,
+    layout: Layout,
+    codes: GroupCodes | None,
+    skip_missing: bool | None = None,
 ) -> tuple[Chunk, int]:
-    """Return rows as a chunk, and the number of them whose quantiles cross."""
-    reader = _Reader(source, table, start)
+    """Return rows as a chunk, and the number of them whose quantiles cross.
+
+    If ``skip_missing`` is None, the caller has no such option, and messages do not suggest it.
+    """
+    shown = _decimal_points(table) if source.decimal == "," else table
+    kept = _complete(table, layout) if skip_missing else None
+    if kept is not None:
+        table = table.take(kept)
+        if not kept.size:
+            none = np.empty(0)
+            forecast = [none] * len(layout.forecast)
+            return Chunk(source, start, shown, kept, layout, forecast, none, None, None), 0
+    can_skip = () if skip_missing is None else layout.must_be_there
+    reader = _Reader(source, table, start, kept, can_skip)
     forecast = [reader.numbers(name) for name in layout.forecast]
     if layout.kind == "normal":
         reader.check_scale(layout.forecast[1], forecast[1])
@@ -160,8 +194,28 @@ def checked_chunk(
     groups = None
     if layout.group is not None and codes is not None:
         groups = codes.encode(reader.groups(layout.group))
-    shown = _decimal_points(table) if source.decimal == "," else table
-    return Chunk(source, start, shown, layout, forecast, y, weight, groups), crossing
+    return Chunk(source, start, shown, kept, layout, forecast, y, weight, groups), crossing
+
+
+def _complete(table: Any, layout: Layout) -> Rows | None:
+    """Return the rows in which neither the outcome nor the forecast is missing; None for all."""
+    missing = np.zeros(table.num_rows, dtype=bool)
+    for name in layout.must_be_there:
+        missing |= _is_missing(table[name])
+    return np.flatnonzero(~missing) if missing.any() else None
+
+
+def _is_missing(column: Any) -> NDArray[np.bool_]:
+    import pyarrow.compute as pc
+
+    types = pyarrow().types
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        words = pc.utf8_lower(pc.utf8_trim_whitespace(column)).cast(pyarrow().string())
+        found = pc.is_in(words, value_set=texts(sorted(_MISSING)))
+        return pc.or_(found, column.is_null()).to_numpy()
+    return column.is_null(nan_is_null=True).to_numpy()
 
 
 def _sort_crossing(columns: list[FloatArray]) -> int:
@@ -186,6 +240,8 @@ class _Reader:
     source: File
     table: Any
     start: int
+    kept: Rows | None
+    can_skip: Sequence[str]  # columns in which a missing value can be skipped
 
     def numbers(self, name: str) -> FloatArray:
         """Return a column as finite numbers."""
@@ -248,7 +304,7 @@ class _Reader:
         if text.lower() in _MISSING:
             self._raise_missing(name, row, text)
         fix: Part = _FIX
-        if self.start + row == 0:
+        if self._place(row) == 0:
             fix = f"{_FIX}, or name another column if all rows are like it"
         if re.fullmatch(_COMMA, text):
             # A format with types has numbers of its own, so the option would not help there.
@@ -276,9 +332,10 @@ class _Reader:
 
     def _raise_missing(self, name: str, row: int, text: str) -> NoReturn:
         shown = f" ({text})" if text else ""
-        self.fail(
-            name, row, f"the value is missing{shown}", "a number", "Drop that row or fill it in"
-        )
+        fix: Part = "Drop that row or fill it in"
+        if name in self.can_skip:
+            fix = fix, ", or leave out all such rows with ", Option("skip_missing", True)
+        self.fail(name, row, f"the value is missing{shown}", "a number", fix)
 
     def groups(self, name: str) -> Any:
         """Return the column of groups."""
@@ -319,12 +376,16 @@ class _Reader:
 
     def fail(self, name: str, row: int, found: str, expected: str, fix: Part) -> NoReturn:
         """Raise, and say where."""
-        where = self.source.where(self.start + row)
+        where = self.source.where(self._place(row))
         end = "" if isinstance(fix, str) and fix.endswith("?") else "."
         raise FileError(
             f"{self.source.path}, {where}, column {name!r}: {found}; expected {expected}. ",
             (fix, end),
         )
+
+    def _place(self, row: int) -> int:
+        """Return the place of a row in the file."""
+        return self.start + (row if self.kept is None else int(self.kept[row]))
 
 
 def _first_unreadable(column: Any) -> int:

@@ -73,6 +73,11 @@ class Layout:
         named = (self.y, self.group, self.weight, *self.features)
         return list(dict.fromkeys([*self.forecast, *(n for n in named if n is not None)]))
 
+    @property
+    def must_be_there(self) -> tuple[str, ...]:
+        """The columns of the forecast and the outcomes, without which a row cannot be used."""
+        return self.forecast if self.y is None else (*self.forecast, self.y)
+
     def describe(self) -> str:
         """Return the kind of forecast and its columns in words."""
         names = listed(self.forecast, most=3)

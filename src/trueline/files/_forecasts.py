@@ -56,6 +56,9 @@ class Forecasts:
         The rows.
     layout : Layout
         The columns that are used.
+    skip_missing : bool, optional
+        Whether to leave out rows with a missing outcome or forecast, which raise otherwise. With
+        None they raise, and the message does not suggest this option.
 
     Attributes
     ----------
@@ -75,9 +78,10 @@ class Forecasts:
     ('normal forecasts (mean, std)', [array([1.5, 3. ])])
     """
 
-    def __init__(self, source: Source, layout: Layout) -> None:
+    def __init__(self, source: Source, layout: Layout, skip_missing: bool | None = None) -> None:
         self.source = source
         self.layout = layout
+        self.skip_missing = skip_missing
         self.groups = self.group_codes()
         # Chunks that were read by `begin`, each with the progress up to it, and those behind them.
         self._first: deque[tuple[Chunk, int, float]] = deque()
@@ -91,7 +95,11 @@ class Forecasts:
 
     def pieces(self) -> list[Forecasts]:
         """Return parts that can be read independently; they depend on the rows alone."""
-        return [Forecasts(piece, self.layout) for piece in self.source.pieces()]
+        return [self.part(piece) for piece in self.source.pieces()]
+
+    def part(self, source: Source) -> Forecasts:
+        """Return the forecasts in a part of the source, such as a file of a folder."""
+        return Forecasts(source, self.layout, self.skip_missing)
 
     def chunks(
         self, *, whole: bool = False, n_maps: int = 0, progress: Progress | None = None
@@ -101,7 +109,8 @@ class Forecasts:
         Parameters
         ----------
         whole : bool, default False
-            Whether the tables hold all columns, or only those that are used.
+            Whether the tables hold all columns, or only those that are used. Chunks of which all
+            rows are left out are yielded only if so.
         n_maps : int, default 0
             Number of maps of groups that each chunk is recalibrated by; for many, chunks are
             larger.
@@ -114,19 +123,24 @@ class Forecasts:
             At the first value that is not a number, is missing or is not positive where it must be.
         """
         source = self.source
-        source.rows = source.crossing = before = 0
+        source.rows = source.crossing = source.skipped = 0
         self.groups = self.group_codes()
+        rows = 0
         for file in source.files:
             start = 0
             for table in file.chunks(None if whole else self.layout.used, n_maps):
-                chunk, crossing = checked_chunk(file, table, start, self.layout, self.groups)
-                start += len(chunk)
-                source.rows = before + start
+                chunk, crossing = checked_chunk(
+                    file, table, start, self.layout, self.groups, self.skip_missing
+                )
+                start += table.num_rows
+                rows += len(chunk)
+                source.rows = rows  # a file has counted all of the table's rows meanwhile
                 source.crossing += crossing
-                yield chunk
+                source.skipped += chunk.n_skipped
+                if whole or len(chunk):
+                    yield chunk
                 if progress is not None:
                     progress(source.rows, source.share())
-            before += start
 
     def begin(self, rows: int) -> list[Chunk]:
         """Read chunks up to this number of rows that have a weight; `accumulate` goes on there.
@@ -178,8 +192,8 @@ class Forecasts:
         if pieces:
             source.rows = sum(piece.source.rows for piece in pieces)
             source.crossing = sum(piece.source.crossing for piece in pieces)
-        if source.rows == 0:
-            raise no_rows(source.path)
+            source.skipped = sum(piece.source.skipped for piece in pieces)
+        self.check_rows(source.rows, source.skipped)
         if self.layout.doubt:
             warn(*self.layout.doubt)
         if source.crossing:
@@ -187,6 +201,23 @@ class Forecasts:
                 f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
                 f"sorted."
             )
+
+    def check_rows(self, rows: int, skipped: int) -> None:
+        """Raise if no row was used, for these numbers of rows that were used and left out."""
+        if rows:
+            return
+        if not skipped:
+            raise no_rows(self.source.path)
+        raise FileError(
+            f"{self.source.path} has no row to use: {self.missing()} is missing in "
+            f"{'its only row' if skipped == 1 else f'all of its {skipped:,} rows'}; expected at "
+            f"least one row without missing values. Its columns are "
+            f"{listed(self.layout.must_be_there, most=5)}."
+        )
+
+    def missing(self) -> str:
+        """Return what may be missing in a row that is left out, for messages."""
+        return "the forecast" if self.layout.y is None else "the outcome or the forecast"
 
     def no_weight(self) -> FileError:
         """Return the error that no row has a weight."""
@@ -202,6 +233,7 @@ def open_forecasts(
     *,
     separator: str | None = None,
     decimal: str | None = None,
+    skip_missing: bool = False,
     y: bool = True,
 ) -> Forecasts:
     r"""Open a file or folder and find its columns; headers are read and checked.
@@ -210,7 +242,7 @@ def open_forecasts(
     ----------
     path : path or sequence of paths
         See `trueline.files.fit`. What is open already is returned as it is.
-    columns, separator, decimal : optional
+    columns, separator, decimal, skip_missing : optional
         See `trueline.files.fit`.
     y : bool, default True
         Whether the outcomes are needed.
@@ -228,7 +260,7 @@ def open_forecasts(
     if isinstance(path, Forecasts):
         return path
     source = open_source(path, separator, decimal)
-    return Forecasts(source, find_in(source, columns, y=y))
+    return Forecasts(source, find_in(source, columns, y=y), skip_missing)
 
 
 def first_chunks(pieces: Iterable[Forecasts], rows: int) -> list[Chunk]:

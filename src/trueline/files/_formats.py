@@ -65,7 +65,7 @@ class _Parquet(File):
         return found or [self]
 
     def share(self) -> float:
-        return self.rows / max(self.n_rows, 1)
+        return (self.rows + self.skipped) / max(self.n_rows, 1)
 
     def where(self, row: int) -> str:
         return f"row {sum(self._rows_of[: self._groups.start]) + row + 1}"

@@ -43,6 +43,7 @@ def fit(
     columns: Columns | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    skip_missing: bool = False,
     max_knots: int = MAX_KNOTS,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -78,6 +79,11 @@ def fit(
         The character between the columns of a text file; by default as its ending says.
     decimal : {".", ","}, optional
         The decimal character of a text file; by default a point.
+    skip_missing : bool, default False
+        Whether to leave out rows with a missing outcome or forecast, which are an error otherwise.
+        Missing values are empty cells, NaN, nulls, and words such as NA, null, none or missing.
+        What is open already keeps the choice that `open_forecasts` was called with, and
+        ``source.skipped`` is the number of rows that were left out.
     max_knots : int, default 100,000
         Number of scores to keep. With 100,000 of them the empirical CDF is off by about 1e-5; more
         scores are more accurate and make a larger map. Each group of a `Grouped` map keeps as
@@ -104,7 +110,9 @@ def fit(
     >>> R.scores_.values
     array([-1.,  2.,  5.])
     """
-    forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal)
+    forecasts = open_forecasts(
+        path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing
+    )
     learner = forecasts.layout.learner(recalibrator)
     learner._check_params()
     check_max_knots(max_knots)
@@ -132,6 +140,7 @@ def evaluate(
     columns: Columns | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    skip_missing: bool = False,
     coverage: float = 0.9,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
@@ -147,7 +156,7 @@ def evaluate(
 
     Parameters
     ----------
-    path, separator, decimal, n_jobs, progress
+    path, separator, decimal, skip_missing, n_jobs, progress
         See `trueline.files.fit`. The result does not depend on the number of threads.
     recalibrator : Recalibrator, optional
         A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
@@ -172,7 +181,9 @@ def evaluate(
     """
     share = level(coverage, "coverage")
     jobs = check_jobs(n_jobs)
-    forecasts = open_forecasts(path, columns, separator=separator, decimal=decimal)
+    forecasts = open_forecasts(
+        path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing
+    )
     transform = None if recalibrator is None else Transformer(recalibrator, forecasts)
     n_maps = 0 if transform is None else transform.n_groups
     pieces = forecasts.pieces()
@@ -292,7 +303,7 @@ def sample_rows(
             kept.append([None if c is None else c[take] for c in columns_of_rows])
             keys.append(key[take])
             if layout.features:
-                tables.append(chunk.table.select(layout.features).take(take))
+                tables.append(chunk.in_table(take).select(layout.features))
             n += len(chunk)
             held += take.size
             if held > 2 * most:

@@ -50,6 +50,9 @@ class Source(ABC):
         Number of rows read so far.
     crossing : int
         Number of these rows whose quantiles crossed.
+    skipped : int
+        Number of rows that were left out so far, because a value is missing. They do not count in
+        ``rows``.
     within : Path
         Path within the folder in which it was found.
     fixed : dict
@@ -71,6 +74,7 @@ class Source(ABC):
     names: tuple[str, ...] = ()
     rows = 0
     crossing = 0
+    skipped = 0
     n_rows: int | None = None
     metadata: Any = None
     typed = True
