@@ -42,7 +42,7 @@ def _hour(dates: Dates) -> NDArray[np.int64]:
 def _year_cycle(dates: Dates) -> FloatArray:
     """Return the time of the year as a point on a circle, so that December meets January."""
     year = dates.astype("M8[Y]")
-    begin, end = year.astype("M8[s]"), (year + 1).astype("M8[s]")
+    begin, end = year.astype("M8[s]"), (year + np.timedelta64(1, "Y")).astype("M8[s]")
     angle = 2.0 * np.pi * ((dates.astype("M8[s]") - begin) / (end - begin))
     return np.column_stack([np.sin(angle), np.cos(angle)])
 

@@ -20,7 +20,7 @@ MOST_PANELS = 20_000
 
 # Gauss-Lobatto nodes include the ends of a panel, so that no jump beside an end is missed.
 _P9 = np.polynomial.Legendre.basis(9)
-_NODES = np.concatenate([[-1.0], np.sort(_P9.deriv().roots()), [1.0]])
+_NODES = np.concatenate([[-1.0], np.sort(_P9.deriv().roots().real), [1.0]])
 _WEIGHTS = 2.0 / (90.0 * _P9(_NODES) ** 2)
 
 
