@@ -93,7 +93,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "changelog": [], "security": []}
+html_sidebars = {page: [] for page in ("index", "start", "which-method", "changelog")}
 warnings.filterwarnings("error", category=trueline.CalibrationWarning)
 
 
