@@ -1,7 +1,7 @@
 """Every snippet in docs/*.md runs, in the order of its page, and prints what the page shows.
 
-Blocks of ``python`` share one namespace per page, blocks of ``sh`` run in the same folder, and a block
-of ``text`` right after one of them is its output. Other languages (``console``) are not run.
+Blocks of ``python`` share one namespace per page, blocks of ``sh`` run in the same folder, and a
+block of ``text`` right after one of them is its output. Other languages (``console``) are not run.
 docs/packages.md needs packages that disagree with each other; `make packages` runs its recipes.
 """
 
@@ -66,6 +66,7 @@ def run_shell(code: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence")  # uncertainty-toolbox
 @pytest.mark.parametrize("page", PAGES)
 def test_the_snippets_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

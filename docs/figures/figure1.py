@@ -13,5 +13,7 @@ F = tl.Normal(truth, 0.5)
 G = tl.Isotonic().fit(y[:400], F[:400]).transform(F[400:])
 fig, axes = plt.subplots(2, 1, figsize=(8, 5), sharex=True, layout="constrained")
 for ax, forecast, name in ((axes[0], F[400:], "before"), (axes[1], G, "after")):
-    tl.IntervalDisplay.from_predictions(y[400:], forecast, x=t[400:], coverage=0.9, name=name, ax=ax)
+    tl.IntervalDisplay.from_predictions(
+        y[400:], forecast, x=t[400:], coverage=0.9, name=name, ax=ax
+    )
 axes[0].set_xlabel("")
