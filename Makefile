@@ -25,7 +25,7 @@ BENCHMARKS := $(wildcard $(BENCHMARKS:%=benchmarks/%.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages lowest build compare counts reproduce lint format demo bench clean
+.PHONY: help setup test packages lowest build docs compare counts reproduce lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ lowest: .venvs/lowest/.ready ## test with the lowest versions that pyproject.tom
 
 build: ## build wheel and sdist, and use each in an empty environment
 	$(PYTHON) packages/build.py
+
+docs: .venvs/docs/.ready ## build the documentation: docs/_build/html/index.html
+	$(PYTHON) packages/docs.py build
+	$(PYTHON) packages/docs.py check
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
@@ -74,7 +78,7 @@ bench: $(VENV)/.dev ## measure speed and memory: 15 minutes, with ARGS=--quick t
 	done; exit $$failed
 
 clean: ## remove the environment, caches and builds
-	@rm -rf $(VENV) .venvs build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) .venvs build dist docs/_build docs/api docs/auto_examples .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src reproduce tests benchmarks packages -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The core alone, which is all that the demo needs. A broken environment is created again.
@@ -94,6 +98,9 @@ $(VENV)/.dev: $(VENV)/.core
 
 $(READERS): .venvs/%/.ready: packages/%.txt pyproject.toml constraints/cpu.txt
 	@$(PYTHON) packages/environments.py make $*
+
+.venvs/docs/.ready: pyproject.toml
+	@$(PYTHON) packages/docs.py make
 
 .venvs/lowest/.ready: pyproject.toml constraints/cpu.txt
 	@$(PYTHON) packages/lowest.py make
