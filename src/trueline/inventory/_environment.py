@@ -185,7 +185,10 @@ class PerishableInventoryEnv(gymnasium.Env[Observation, np.int64]):
     def _info(self) -> dict[str, Any]:
         mask = np.full(self.store.max_packs + 1, self._may_order(), dtype=np.int8)
         mask[0] = 1
-        return {"date": str(self._period.dates[self._today]), "action_mask": mask}
+        return {
+            "date": str(self._period.dates[0] + np.timedelta64(self._today, "D")),
+            "action_mask": mask,
+        }
 
     def _check_stock(self, stock: ArrayLike | None) -> IntArray:
         units = check_shelf(self.store, stock)
