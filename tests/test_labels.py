@@ -35,6 +35,8 @@ EDGES = {
     "y of a map": (Y, lambda y: tl.Isotonic().fit(y, F)),
     "y of a part": (Y, lambda y: tl.Isotonic().partial_fit(y, F)),
     "y of a stream": (Y, lambda y: tl.Online().fit(y, F)),
+    "y of an update": (Y, lambda y: tl.Online().update(y, F)),
+    "y of score": (Y, lambda y: FITTED.score(X, y, groups=GROUPS)),
     "weights of a map": (Y, lambda w: tl.Isotonic().fit(Y.to_numpy(), F, sample_weight=w.abs())),
     "groups of a map": (GROUPS, lambda g: tl.Grouped().fit(Y, F, groups=g)),
     "groups of transform": (GROUPS, lambda g: CALIBRATED.transform(F, groups=g)),

@@ -3,6 +3,7 @@
 import http.client
 import importlib.util
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -98,10 +99,12 @@ def test_an_outcome_sent_twice_counts_once(address):
     [
         ("GET", "/", None, 404, "there is no GET /"),
         ("POST", "/health", {}, 404, "there is no POST /health"),
-        ("POST", "/forecast", None, 400, "Expecting value"),
-        ("POST", "/forecast", "{", 400, "Expecting property name"),
-        ("POST", "/forecast", "[" * 60_000, 400, "recursion"),
-        ("POST", "/forecast", [1.0], 400, "not a JSON object"),
+        ("PUT", "/forecast", {}, 501, "Unsupported method ('PUT')."),
+        ("POST", "/forecast", None, 400, "the body is not JSON: Expecting value"),
+        ("POST", "/forecast", "{", 400, "the body is not JSON: Expecting property name"),
+        ("POST", "/forecast", "[" * 60_000, 400, "the body is not JSON: maximum recursion"),
+        ("POST", "/forecast", [1.0], 400, "the body is a JSON list; expected an object"),
+        ("POST", "/forecast", {"mean": 1e299, "std": 1.0}, 400, "between -1e100 and 1e100"),
         ("POST", "/forecast", {"mean": 1.0}, 400, "received mean; expected mean and std"),
         ("POST", "/forecast", {"mean": True, "std": 1.0}, 400, "mean is True; expected a number"),
         ("POST", "/forecast", '{"mean": NaN, "std": 1}', 400, "mean is nan; expected a number"),
@@ -157,16 +160,31 @@ def test_what_the_map_cannot_learn_is_refused_before_it_is_stored(module, tmp_pa
     service = module.Service(tmp_path)
     normal = service.forecast({"mean": 0.0, "std": 1.0})["id"]
     draws = service.forecast({"samples": [1.0, 2.0]})["id"]
-    narrow = service.forecast({"mean": 0.0, "std": 1e-299})["id"]
+    narrow = service.forecast({"mean": 0.0, "std": 1e-99})["id"]
     service.outcome({"id": normal, "y": 0.5})
-    with pytest.raises(ValueError, match="'standardised' scores"):
+    other = "^received samples, but the outcomes so far were those of another kind of forecast;"
+    with pytest.raises(ValueError, match=other):
         service.outcome({"id": draws, "y": 0.5})
-    with pytest.raises(ValueError, match="'standardised' scores"):
+    with pytest.raises(ValueError, match=other):
         service.forecast({"samples": [1.0, 2.0]})
-    with pytest.raises(ValueError, match="score"):
-        service.outcome({"id": narrow, "y": 1e299})
+    with pytest.raises(ValueError, match=r"^a score is 1e\+198, beyond what float64 can carry"):
+        service.outcome({"id": narrow, "y": 1e99})
     assert service.health() | {"drift": None} == {"rows": 1, "pending": 2, "drift": None}
     assert service.outcome({"id": narrow, "y": 0.0})["rows"] == 2
+    service.close()
+
+
+def test_a_folder_or_port_in_use_is_one_line(module, tmp_path, capsys):
+    service = module.Service(tmp_path / "used")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for folder, reason in (("used", "database is locked"), ("new", "Address already in use")):
+            with pytest.raises(SystemExit, match="^1$"):
+                module.main(["--folder", str(tmp_path / folder), "--port", port])
+            said = capsys.readouterr().err
+            assert said.startswith(f"cannot serve {tmp_path / folder} on 127.0.0.1:{port}: ")
+            assert reason in said
+            assert said.count("\n") == 1
     service.close()
 
 

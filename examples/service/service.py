@@ -57,8 +57,8 @@ class RequestError(ValueError):
 def number(value: Any, name: str) -> float:
     """Check a JSON number."""
     usable = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (usable and -1e300 < value < 1e300):  # the bounds keep widths finite and exclude NaN
-        raise ValueError(f"{name} is {value!r:.40}; expected a number between -1e300 and 1e300.")
+    if not (usable and -1e100 < value < 1e100):  # the bounds keep widths finite and exclude NaN
+        raise ValueError(f"{name} is {value!r:.40}; expected a number between -1e100 and 1e100.")
     return float(value)
 
 
@@ -104,8 +104,13 @@ class Service:
 
     def _checked(self, data: dict[str, Any]) -> tl.Distribution:
         dist = as_forecast(data)
-        if self.rows:
-            self.journal.online.check_kind(dist)  # all forecasts must be of the same kind
+        known = self.journal.online.score_kind_ if self.rows else dist.score_kind
+        if dist.score_kind != known:
+            raise ValueError(
+                f"received {' and '.join(data)}, but the outcomes so far were those of another "
+                f"kind of forecast; expected the same kind every time. Serve it from a folder of "
+                f"its own."
+            )
         return dist
 
     def forecast(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -188,10 +193,18 @@ class Handler(BaseHTTPRequestHandler):
             if self.path not in routes:
                 raise RequestError(404, f"there is no {self.command} {self.path:.80}.")
             status, reply = 200, routes[self.path](*(read() for read in readers))
-        except (ValueError, RecursionError) as error:  # the latter for a body that is too deep
+        except ValueError as error:
             status, reply = getattr(error, "status", 400), {"error": str(error)}
         except (OSError, sqlite3.Error) as error:  # such as a full disk
             status, reply = 503, {"error": f"{type(error).__name__}: {error}"}
+        self._reply(status, reply)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what the base class refuses, such as PUT, like any other error."""
+        self.close_connection = True
+        self._reply(code, {"error": f"{message or self.responses[code][0]}."})
+
+    def _reply(self, status: int, reply: dict[str, Any]) -> None:
         content = json.dumps(reply).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -201,14 +214,20 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> dict[str, Any]:
         """Read a JSON object of bounded size."""
-        length = int(self.headers.get("Content-Length", "0"))
+        given = self.headers.get("Content-Length", "0")
+        if not given.isascii() or not given.isdigit():
+            raise ValueError(f"Content-Length is {given:.40}; expected a number of bytes.")
+        length = int(given[:20])
         # Read more than is allowed: closing a connection with unread bytes may lose the reply.
-        content = self.rfile.read(min(max(length, 0), 16 * LARGEST_BODY))
+        content = self.rfile.read(min(length, 16 * LARGEST_BODY))
         if length > LARGEST_BODY:
             raise RequestError(413, f"received {length} bytes; at most {LARGEST_BODY} are allowed.")
-        data = json.loads(content)
+        try:
+            data = json.loads(content)
+        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
+            raise ValueError(f"the body is not JSON: {error}.") from None
         if not isinstance(data, dict):
-            raise ValueError("the body is not a JSON object.")
+            raise ValueError(f"the body is a JSON {type(data).__name__}; expected an object.")
         return data
 
     def log_message(self, *args: Any) -> None:
@@ -234,8 +253,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=8000, help="0 for any free port")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", tl.CalibrationWarning)
-    service = Service(options.folder)
-    server = Server((options.host, options.port), service)
+    try:
+        service = Service(options.folder)
+        server = Server((options.host, options.port), service)
+    except (OSError, OverflowError, RuntimeError, ValueError, sqlite3.Error) as error:
+        parser.exit(1, f"cannot serve {options.folder} on {options.host}:{options.port}: {error}\n")
     for name in (signal.SIGTERM, signal.SIGINT):
         # In a thread, because shutdown waits for serve_forever to return.
         signal.signal(name, lambda *_: threading.Thread(target=server.shutdown).start())

@@ -180,6 +180,19 @@ def test_a_score_out_of_range(recalibrator, scale, score):
         refused(ValueError, RANGE.format(score), recalibrator.fit_scores, [-1.0, 0.0], upper=s)
 
 
+@pytest.mark.parametrize(
+    "params", [{}, {"window": 9}, {"half_life": 9.0}, {"coverage": 0.9}, {"half_life": np.inf}]
+)
+@pytest.mark.parametrize("scale, score", [(1e-300, "1e+300"), (1e300, "1e-300"), (4e-309, "inf")])
+def test_one_row_of_a_stream_out_of_range(params, scale, score):
+    """Whatever a stream has learned can be stored and loaded."""
+    R = tl.Online(**params)
+    for _ in range(2):  # before the first row and after it
+        refused(ValueError, RANGE.format(score), R.update, 1.0, tl.Normal(0.0, scale))
+        R.update(1.0, tl.Normal(0.0, 1.0))
+    assert tl.load(R.to_bytes()).rows_seen_ == 2
+
+
 @pytest.mark.parametrize("value", [-1e308, 1.0001e100, 9.9e-101, 5e-324])
 def test_a_loaded_score_out_of_range(value):
     for R in (tl.Smooth().fit_scores([1.0, 2.0]), tl.Online(window=5).fit([1.0], tl.Point([0.0]))):

@@ -68,37 +68,65 @@ def test_a_record_that_was_cut_short_is_dropped(tmp_path):
             with Journal(tmp_path) as journal:
                 assert journal.online.rows_seen_ == 6
                 assert journal.online.to_bytes() == state
-    with Journal(tmp_path) as journal:  # it goes on after what it dropped
+    (tmp_path / "rows.log").write_bytes(whole[:-1])
+    with Journal(tmp_path) as journal:  # it goes on after what it dropped, which was longer
         fill(journal, [5.0])
     with Journal(tmp_path) as journal:
         assert journal.online.rows_seen_ == 7
 
 
-def test_damage_elsewhere_is_an_error_that_names_the_file(tmp_path):
+def test_damage_is_an_error_that_says_what_to_do(tmp_path):
     with Journal(tmp_path) as journal:
         fill(journal, rows(8))
     log, state = tmp_path / "rows.log", tmp_path / "stream.bin"
     whole, kept = log.read_bytes(), state.read_bytes()
-    for place in (2, len(START) + 3, len(START) + 30, len(whole) // 2):
-        log.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(ValueError, match=f"^{re.escape(str(log))} is damaged: .* or delete it"):
+
+    def refused(message):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
             Journal(tmp_path)
+
+    remedy = f"Restore it from a copy, or delete it to go on without the rows since {state} was"
+    record = len(encode(0, np.ones(1), None))
+    for place in range(len(whole)):  # the last record as well, for which an update had returned
+        log.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        fault = "it does not start as a journal of this release does"
+        if place >= len(START):
+            at = place - (place - len(START)) % record
+            fault = f"the record at byte {at} is not as it was written"
+        refused(f"{log} is damaged: {fault}. {remedy} written.")
+    log.write_bytes(b"")
+    refused(f"{log} is damaged: it is empty. {remedy} written.")
     log.write_bytes(START + encode(20, np.ones(1), None))
-    with pytest.raises(ValueError, match="goes on with row 20, but the state holds 1 rows"):
-        Journal(tmp_path)
+    refused(f"{log} goes on with row 20, but {state} holds 1 row. {remedy} written.")
     log.write_bytes(whole)
+    afresh = "from a copy of the folder, or begin a new stream in an empty folder."
     state.write_bytes(kept[:-9] + b"?" + kept[-8:])
-    with pytest.raises(ValueError, match=f"^{re.escape(str(state))} holds .* is damaged"):
-        Journal(tmp_path)
+    wrong = "its bytes are not those that were written"
+    refused(f"{state} is not a valid trueline map: {wrong}. Restore it {afresh}")
     state.write_bytes(tl.Scaling().fit([1.0, 2.0], tl.Point([0.0, 0.0])).to_bytes())
-    with pytest.raises(ValueError, match="holds a Scaling; expected an Online"):
-        Journal(tmp_path)
+    refused(f"{state} holds a Scaling; expected an Online. Name another folder.")
     state.unlink()
-    with pytest.raises(ValueError, match="goes on with row 1, but the state holds 0 rows"):
-        Journal(tmp_path)
+    refused(
+        f"{state} is missing, but {log} holds rows that came after it was written. Restore both "
+        f"from a copy, or begin a new stream in an empty folder."
+    )
     log.unlink()
     with Journal(tmp_path) as journal:  # the folder was freed after each error
         assert not journal.online._is_fitted()
+
+
+def test_rows_that_were_deleted_are_missed_aloud(tmp_path):
+    with Journal(tmp_path) as journal:
+        fill(journal, rows(8))
+    log = tmp_path / "rows.log"
+    log.unlink()
+    gone = f"{log} is missing, and with it the rows since {tmp_path / 'stream.bin'} was written"
+    message = f"^{re.escape(gone)}; the stream goes on with 1 row\\.$"
+    with pytest.warns(UserWarning, match=message) as caught, Journal(tmp_path) as journal:
+        fill(journal, rows(2))
+    assert caught[0].filename == __file__
+    with Journal(tmp_path) as journal:
+        assert journal.online.rows_seen_ == 3
 
 
 def test_rows_that_the_state_knows_are_not_learned_twice(tmp_path):
@@ -130,6 +158,10 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
     with Journal(tmp_path, start) as journal:
         with pytest.raises(ValueError, match="y\\[0\\] is nan; expected finite numbers"):
             journal.update(np.nan, ZERO)
+        size = (tmp_path / "rows.log").stat().st_size
+        with pytest.raises(ValueError, match=r"^a score is 1e\+300, beyond what float64 can carry"):
+            journal.update(1e300, ZERO)
+        assert (tmp_path / "rows.log").stat().st_size == size
         fill(journal, [1.0])
         assert journal.online.rows_seen_ == 31
         journal.online.update(2.0, ZERO)
@@ -142,8 +174,14 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
         assert journal.online.rows_seen_ == 31
         fill(journal, 50.0 * rows(300))
         assert journal.online.drift_.alarms == len(calls) > 0
-    with pytest.raises(TypeError, match="online is a Isotonic; expected an Online"):
+    other = tl.Online(window=50).fit(rows(30), tl.Normal(np.zeros(30), 1.0))
+    kinds = "expected the same kind of scores: 'residual', not 'standardised'"
+    with pytest.raises(ValueError, match=kinds):
+        Journal(tmp_path, other)
+    with pytest.raises(TypeError, match=r"^online is Isotonic\(\); expected an Online, or None\.$"):
         Journal(tmp_path, tl.Isotonic())
+    with pytest.raises(ValueError, match="^folder is empty; expected the name of a folder"):
+        Journal("")
     with pytest.raises(ValueError, match="compact_every is 0; expected an integer of 1 or more"):
         Journal(tmp_path, compact_every=0)
 

@@ -461,6 +461,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         It ignores the uncertainty; pass ``trueline.neg_crps`` as ``scoring=`` to score that too.
         The parameters are those of `fit`.
         """
+        check_labels(X=X, y=y, sample_weight=sample_weight)
         return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
     # ---- the interface of scikit-learn -----------------------------------------------

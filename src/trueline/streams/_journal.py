@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,6 +13,7 @@ from typing import Self
 from numpy.typing import ArrayLike
 
 from trueline._files import whole_file
+from trueline._messages import count
 from trueline._validation import FloatArray, check_count
 from trueline.distributions import Distribution
 from trueline.recalibration import BY_NAME, Recalibrator
@@ -38,14 +40,20 @@ class Journal:
     One journal may have a folder open at a time; the lock ends with its process. Any number of
     threads may call ``update`` and ``transform``.
 
+    The folder holds ``stream.bin``, the state; ``rows.log``, the rows since it was written; and
+    ``lock``. Copy the folder as a whole, while no journal has it open. If ``stream.bin`` is lost or
+    damaged, the stream is lost. If ``rows.log`` is damaged, delete it to go on without its rows, at
+    most `compact_every` and one update; opening the folder then warns.
+
     Parameters
     ----------
     folder : path
         Folder of the stream; it is made if it is not there.
     online : Online, optional
         The stream to begin with if the folder holds none, by default ``Online()``; it may be
-        fitted. If the folder holds one, that goes on, and `online` must have the same parameters;
-        its ``on_alarm``, which may be a function, is used from then on.
+        fitted. If the folder holds one, that goes on, and `online` must have the same parameters
+        and, if fitted, the same kind of forecasts; its rows are not learned again. Its
+        ``on_alarm``, which may be a function, is used from then on.
     sync : bool, default True
         Whether each row is synced to disk. Without it rows survive a kill of the process, but not
         of the machine.
@@ -80,7 +88,9 @@ class Journal:
         compact_every: int = 4096,
     ) -> None:
         if online is not None and not isinstance(online, Online):
-            raise TypeError(f"online is a {type(online).__name__}; expected an Online, or None.")
+            raise TypeError(f"online is {online!r}; expected an Online, or None.")
+        if not os.fspath(folder):
+            raise ValueError("folder is empty; expected the name of a folder, such as 'stream'.")
         self._compact_every = check_count(compact_every, "compact_every")
         self._sync = bool(sync)
         self._folder = Path(folder)
@@ -107,31 +117,37 @@ class Journal:
 
     def _open(self, online: Online | None) -> None:
         state, rows = self._folder / _STATE, self._folder / _ROWS
-        known = state.exists()
+        known, missing = state.exists(), not rows.exists()
         if known:
             self.online = self._stored(state, online)
         else:
             self.online = Online() if online is None else online
+        if known and missing:
+            warnings.warn(
+                f"{rows} is missing, and with it the rows since {state} was written; the stream "
+                f"goes on with {count(self.online.rows_seen_, 'row')}.",
+                UserWarning,
+                stacklevel=3,
+            )
         self._file = os.open(rows, os.O_RDWR | os.O_CREAT, 0o666)
-        self._end = len(START)
-        self._learn_again(rows, _read(self._file), known)
+        self._learn_again(rows, START if missing else _read(self._file), known)
         if online is not None:
             self.online.on_alarm = online.on_alarm
-        if known or self.online._is_fitted():
+        if self.online._is_fitted():
             self._seen = self.online.rows_seen_
         if not known and self.online._is_fitted():
             self.compact()
-        elif self._end == len(START):
+        elif self._end <= len(START):
             self._empty()
+        else:
+            os.ftruncate(self._file, self._end)  # drop what was cut short
 
     def _stored(self, path: Path, wanted: Online | None) -> Online:
+        remedy = "Restore it from a copy of the folder, or begin a new stream in an empty folder."
         try:
             found = read(path, _MOST_BYTES, _CLASSES)
         except ValueError as error:
-            raise ValueError(
-                f"{path} holds the state of a stream and is damaged: {error} Restore it from a "
-                f"copy of the folder, or begin a new stream in an empty folder."
-            ) from None
+            raise ValueError(f"{error.args[0]} {remedy}") from None
         if not isinstance(found, Online):
             raise ValueError(
                 f"{path} holds a {type(found).__name__}; expected an Online. Name another folder."
@@ -143,6 +159,8 @@ class Journal:
     def _check_same(self, found: Online, wanted: Online) -> None:
         has, asked = (stream._describe()["params"] for stream in (found, wanted))
         differ = [name for name in has if name != "on_alarm" and has[name] != asked[name]]
+        if not differ and wanted._is_fitted() and found.score_kind_ != wanted.score_kind_:
+            differ = [f"kind of scores: {found.score_kind_!r}, not {wanted.score_kind_!r}"]
         if differ:
             raise ValueError(
                 f"{self._folder} holds the stream of {found!r}, but online is {wanted!r}; expected "
@@ -152,22 +170,27 @@ class Journal:
 
     def _learn_again(self, path: Path, data: bytes, known: bool) -> None:
         """Learn the rows that came after the state was written."""
-        remedy = (
-            f"Restore {path} from a copy, or delete it to go on without the rows since "
-            f"{self._folder / _STATE} was written."
-        )
+        state = self._folder / _STATE
+        remedy = f"Restore it from a copy, or delete it to go on without the rows since {state} was written."
         try:
             records, self._end = decode(data)
         except DamagedError as error:
             raise ValueError(f"{path} is damaged: {error}. {remedy}") from None
-        self._end = max(self._end, len(START))
+        if known and not self._end:
+            raise ValueError(f"{path} is damaged: it is empty. {remedy}")
+        if records and not known:
+            raise ValueError(
+                f"{state} is missing, but {path} holds rows that came after it was written. "
+                f"Restore both from a copy, or begin a new stream in an empty folder."
+            )
         for row, scores, weights in records:
-            seen = self.online.rows_seen_ if known else 0
-            if known and row + len(scores) <= seen:
+            seen = self.online.rows_seen_
+            if row + len(scores) <= seen:
                 continue  # the state was written after these rows
-            if not known or row != seen:
+            if row != seen:
                 raise ValueError(
-                    f"{path} goes on with row {row}, but the state holds {seen} rows. {remedy}"
+                    f"{path} goes on with row {row}, but {state} holds {count(seen, 'row')}. "
+                    f"{remedy}"
                 )
             self.online._learn_again(scores, weights)
             self._rows += len(scores)
@@ -233,8 +256,8 @@ class Journal:
 
     def _empty(self) -> None:
         """Start the file of rows again. Until it is empty, its rows are known to the state."""
-        os.ftruncate(self._file, 0)
         _write(self._file, START, 0)
+        os.ftruncate(self._file, len(START))
         if self._sync:
             os.fsync(self._file)
         self._end, self._rows = len(START), 0

@@ -274,6 +274,7 @@ class Online(Recalibrator):
 
         Returns the result of the drift alarm if it rings.
         """
+        check_labels(4, y=y, dist=dist, sample_weight=sample_weight)
         with self._lock:
             stream = self._stream
             if stream is None:
@@ -495,6 +496,4 @@ def _scored(
     rows = ScoreRows.of_outcomes(y, dist, sample_weight)
     if rows.are_intervals:
         rows = rows.drawn(np.random.default_rng(seen))
-    elif len(rows) == 1 and sample_weight is None and math.isfinite(rows.lower[0]):
-        return rows
     return rows.weighted()
