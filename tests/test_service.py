@@ -179,7 +179,7 @@ def test_a_folder_or_port_in_use_is_one_line(module, tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for folder, reason in (("used", "database is locked"), ("new", "Address already in use")):
-            with pytest.raises(SystemExit, match="^1$"):
+            with pytest.raises(SystemExit, match=r"^1$"):
                 module.main(["--folder", str(tmp_path / folder), "--port", port])
             said = capsys.readouterr().err
             assert said.startswith(f"cannot serve {tmp_path / folder} on 127.0.0.1:{port}: ")

@@ -180,7 +180,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(tmp_path):
         Journal(tmp_path, other)
     with pytest.raises(TypeError, match=r"^online is Isotonic\(\); expected an Online, or None\.$"):
         Journal(tmp_path, tl.Isotonic())
-    with pytest.raises(ValueError, match="^folder is empty; expected the name of a folder"):
+    with pytest.raises(ValueError, match=r"^folder is empty; expected the name of a folder"):
         Journal("")
     with pytest.raises(ValueError, match="compact_every is 0; expected an integer of 1 or more"):
         Journal(tmp_path, compact_every=0)

@@ -74,7 +74,8 @@ class Drift:
     alarms : int
         Number of alarms so far.
     rows : int
-        Number of rows that the present test has seen.
+        Number of rows that the present test has judged. The first 100 rows, and the first 100 after
+        an alarm, are not judged: they fix the cells in which later rows are counted.
     change : int or None
         Estimated number of the row, counted from 0, with which the change began that rang the last
         alarm; None if there was none.

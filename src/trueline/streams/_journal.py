@@ -171,7 +171,10 @@ class Journal:
     def _learn_again(self, path: Path, data: bytes, known: bool) -> None:
         """Learn the rows that came after the state was written."""
         state = self._folder / _STATE
-        remedy = f"Restore it from a copy, or delete it to go on without the rows since {state} was written."
+        remedy = (
+            f"Restore it from a copy, or delete it to go on without the rows since {state} was "
+            f"written."
+        )
         try:
             records, self._end = decode(data)
         except DamagedError as error:

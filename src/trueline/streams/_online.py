@@ -72,8 +72,9 @@ class Online(Recalibrator):
 
     **Drift alarm.** ``drift_`` is the result of a test that may be looked at after every row. If
     rows are exchangeable, so that nothing drifts, the alarm rings with a probability of at most
-    `alarm_rate` *over the whole stream*, however long. After an alarm a new test begins. The map
-    follows a drift with or without an alarm, so that by default an alarm changes nothing.
+    `alarm_rate` *over the whole stream*, however long. A test judges no row before the
+    101st, and after an alarm a new one begins. The map follows a drift with or without an alarm, so
+    that by default an alarm changes nothing.
 
     **Threads.** One thread may update while any number of threads read: ``transform``, ``to_json``,
     ``to_bytes``, ``copy``, ``pickle`` and the attributes see the stream before or after an update,
