@@ -34,6 +34,8 @@ _FARTHEST = 1e150
 # Normal score where the tables of a `SplineLaw` end: Phi(-10) is 8e-24.
 _REACH = 10.0
 _STEEPEST = 2.5
+# Steps that a bracket needs at most until it is as narrow as float64 allows, and where they end.
+_STEPS, _LAST_DIGIT = 64, 2.3e-16
 
 
 class Cubic:
@@ -59,6 +61,25 @@ class Cubic:
     def value_and_slope(self, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         u, (a, b, c, d) = self._pieces(z)
         return ((a * u + b) * u + c) * u + d, (3.0 * a * u + 2.0 * b) * u + c
+
+    @in_blocks
+    def solve(self, values: FloatArray) -> FloatArray:
+        """Return where an increasing polynomial has these values, which are between its ends.
+
+        Newton's steps, or half the bracket where they leave it.
+        """
+        j = np.maximum(locate(self._coefficients[3], values), 0)
+        a, b, c, d = (coefficient[j] for coefficient in self._coefficients)
+        start, low, high = self._knots[j], np.zeros(j.shape), self._knots[j + 1] - self._knots[j]
+        excess, u = d - values, 0.5 * high
+        for _ in range(_STEPS):
+            f = ((a * u + b) * u + c) * u + excess
+            low, high = np.where(f <= 0.0, u, low), np.where(f >= 0.0, u, high)
+            u, last = u - f / ((3.0 * a * u + 2.0 * b) * u + c), u
+            u = np.where((low < u) & (u < high), u, 0.5 * (low + high))
+            if (np.abs(u - last) <= _LAST_DIGIT * u).all():
+                break
+        return start + u
 
 
 class TabulatedLaw(ScoreLaw):
@@ -271,6 +292,14 @@ class SplineLaw(TabulatedLaw):
         """Change of the height from the nearest knot to a z outside the knots."""
         low, high = np.minimum(z - self.knots[0], 0.0), np.maximum(z - self.knots[-1], 0.0)
         return self._ends[0] * low + self._ends[1] * high
+
+    def _at_score(self, target: FloatArray) -> FloatArray:
+        # The normal score of R is h itself, so only a cubic has to be solved.
+        scores = self.scores
+        within = np.clip(target, scores[0], scores[-1])
+        z = self._curve.solve(within)
+        z += np.minimum(target - scores[0], 0.0) / self._ends[0]
+        return np.asarray(z + np.maximum(target - scores[-1], 0.0) / self._ends[1])
 
     def logpdf(self, z: FloatArray) -> FloatArray:
         # The slope at an end is that of the straight line beyond it.
