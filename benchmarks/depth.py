@@ -1,7 +1,7 @@
 """Recalibrating the pixels of images: memory, and time beside the network's own.
 
     python benchmarks/depth.py            # 100, 400 and 795 images of 72 x 96; 654 are scored
-    python benchmarks/depth.py --quick    # a tenth of them
+    python benchmarks/depth.py --quick    # a twentieth of them
 
 Memory is the peak of a fresh process that has loaded torch, as in ``make reproduce ARGS=depth``:
 maps are fitted on all images but a tenth and on that tenth, and both and the forecasts as they are
@@ -104,9 +104,9 @@ def ratio(n_fit: int, n_test: int, *, quick: bool) -> tuple[float, float, int]:
 def main() -> int:
     """Print the tables; 1 if a bound does not hold."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the images")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the images")
     quick = parser.parse_args().quick
-    share = 10 if quick else 1
+    share = 20 if quick else 1
     good = True
     print(f"{'images':<10}{'pixels':>12}{'peak MB':>10}{'before':>9}{'want':>8}{'seconds':>9}")
     for images in (n // share for n in IMAGES):
