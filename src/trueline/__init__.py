@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     )
     from trueline.streams import Online as Online
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The public names of each module. It is imported when a name is first used, so that
 # `import trueline` costs next to nothing.
