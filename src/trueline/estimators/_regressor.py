@@ -456,10 +456,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Return the coefficient of determination R^2 of `predict`.
+        """Return the coefficient of determination R^2 of `predict`; arguments are those of `fit`.
 
         It ignores the uncertainty; pass ``trueline.neg_crps`` as ``scoring=`` to score that too.
-        The parameters are those of `fit`.
         """
         check_labels(X=X, y=y, sample_weight=sample_weight)
         return float(r2_score(y, self.predict(X, groups), sample_weight=sample_weight))
