@@ -62,7 +62,7 @@ def test_rows_are_checked_by_the_diagnostics(display):
     )
     assert message(TypeError, display.from_predictions, Y, Y) == (
         "dist is of type list; expected a Distribution. Convert it first: "
-        "dist = trueline.as_distribution(dist)."
+        "trueline.as_distribution(...)."
     )
 
 

@@ -73,7 +73,7 @@ BAD_ROWS = [
         TypeError,
         (
             "dist is of type tuple; expected a Distribution. "
-            "Convert it first: dist = trueline.as_distribution(dist)."
+            "Convert it first: trueline.as_distribution(...)."
         ),
     ),
     (
@@ -81,7 +81,7 @@ BAD_ROWS = [
         TypeError,
         (
             "dist is of type ndarray; expected a Distribution. "
-            "Convert it first: dist = trueline.as_distribution(dist)."
+            "Convert it first: trueline.as_distribution(...)."
         ),
     ),
     (
@@ -135,7 +135,7 @@ def test_weights_are_checked_even_where_rows_are_returned():
 def test_sharpness():
     assert message(TypeError, tl.sharpness, [1.0, 2.0]) == (
         "dist is of type list; expected a Distribution. "
-        "Convert it first: dist = trueline.as_distribution(dist)."
+        "Convert it first: trueline.as_distribution(...)."
     )
     assert message(ValueError, tl.sharpness, F, sample_weight=[1.0]) == (
         "sample_weight has 1 rows but the forecast has 3; expected the same number."

@@ -209,7 +209,7 @@ def test_bad_counts():
 def test_bad_widths():
     assert message(TypeError, tl.interval_widths, [1.0]) == (
         "dist is of type list; expected a Distribution. Convert it first: "
-        "dist = trueline.as_distribution(dist)."
+        "trueline.as_distribution(...)."
     )
     assert message(ValueError, tl.interval_widths, F3, 90) == (
         "coverage holds 90.0; expected levels in (0, 1). Write 90% as 0.9."

@@ -25,6 +25,7 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
+from trueline.metrics import check_forecast
 
 Codes = NDArray[np.intp]
 
@@ -120,15 +121,13 @@ def _check_forecasts(forecasts: object) -> dict[str, Distribution]:
             f"forecasts holds {len(forecasts)} forecasts; expected one or two: "
             f'{{"before": F, "after": G}}.'
         )
-    for name, dist in forecasts.items():
+    for name in forecasts:
         if not isinstance(name, str) or not clean(name):
             raise TypeError(f"forecasts has the name {name!r}; expected a text that is not empty.")
-        if not isinstance(dist, Distribution):
-            raise TypeError(
-                f"forecasts[{name!r}] is of type {type(dist).__name__}; expected a Distribution. "
-                f"Convert it first: trueline.as_distribution(forecast)."
-            )
-    found = {clean(name): dist for name, dist in forecasts.items()}
+    found = {
+        clean(name): check_forecast(dist, f"forecasts[{name!r}]")
+        for name, dist in forecasts.items()
+    }
     if len(found) < len(forecasts):
         raise ValueError(f"forecasts has the same name twice: {list(forecasts)}.")
     return found

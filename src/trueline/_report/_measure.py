@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from trueline._report._inputs import Inputs
-from trueline._report._words import Difference, Facts
+from trueline._report._words import Facts
 from trueline._validation import FloatArray, generator
 from trueline.distributions import Distribution
 from trueline.metrics import (
@@ -104,13 +104,3 @@ def _rows(y: FloatArray, dist: Distribution, coverage: float) -> Rows:
         median[block] = part.median()
         score[block] = crps(outcomes, part, reduce=False)
     return Rows(inside, expected, width, median, score)
-
-
-def score_difference(first: Measured, last: Measured, w: FloatArray | None) -> Difference:
-    """Mean difference of the CRPS of the same rows, with its standard error."""
-    with np.errstate(invalid="ignore"):
-        centre = float(np.subtract(last.evaluation.crps, first.evaluation.crps))
-        rows = last.rows.crps - first.rows.crps
-        variance = np.average(np.square(rows - centre), weights=w)
-    n = last.evaluation.n_effective
-    return Difference(centre, float(np.sqrt(variance / max(n - 1.0, 1.0))))

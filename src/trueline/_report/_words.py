@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trueline._messages import percent as promise
 from trueline._report._numbers import counted, number, percent
-from trueline.metrics import Evaluation, Verdict
+from trueline.metrics import Difference, Evaluation, Verdict
 
 # Levels of the calibration error that can deviate: 0.1, ..., 0.9.
 _INNER_LEVELS = 9
@@ -70,22 +70,6 @@ class Facts:
     def share(self) -> str:
         """The coverage as text."""
         return percent(self.evaluation.coverage, self.rows)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Mean difference between two forecasts, second minus first, with its standard error.
-
-    It is infinite if one of the means is, and NaN if both are.
-    """
-
-    mean: float
-    error: float
-
-    @property
-    def clear(self) -> bool:
-        """Whether it is more than two standard errors from 0."""
-        return math.isinf(self.mean) or abs(self.mean) > 2.0 * self.error
 
 
 def headline(*facts: Facts) -> str:

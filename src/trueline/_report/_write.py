@@ -17,14 +17,15 @@ from numpy.typing import ArrayLike
 from trueline._files import write_text
 from trueline._report._inputs import Inputs, check_inputs, check_path
 from trueline._report._markup import clean
-from trueline._report._measure import Measured, measure, score_difference
+from trueline._report._measure import Measured, measure
 from trueline._report._numbers import count, counted
 from trueline._report._page import Content, page
 from trueline._report._segments import Search, by_group, worst_segments
 from trueline._report._words import Facts, explanations, headline
 from trueline._report.plots import all_plots
-from trueline._validation import CalibrationWarning, RandomState
+from trueline._validation import CalibrationWarning, FloatArray, RandomState
 from trueline.distributions import Distribution
+from trueline.metrics import Difference, score_difference
 
 _MOST_GROUPS = 30
 _MOST_SEGMENTS = 10
@@ -127,7 +128,7 @@ def _content(
     w = inputs.w
     measured = _measure_all(inputs)
     facts = tuple(f.facts for f in measured)
-    difference = score_difference(measured[0], measured[-1], w) if len(measured) > 1 else None
+    difference = _difference(measured, w)
     parts = inputs.groups
     groups = None if parts is None else by_group(parts, measured, w, _MOST_GROUPS)
     segments = worst_segments(inputs.columns, measured, w, _MOST_SEGMENTS)
@@ -149,6 +150,13 @@ def _content(
         segments=segments,
         made=_made(inputs, measured, file_name),
     )
+
+
+def _difference(measured: list[Measured], w: FloatArray | None) -> Difference | None:
+    """Return how much the CRPS of the last forecast differs from that of the first."""
+    if len(measured) == 1:
+        return None
+    return score_difference(measured[0].rows.crps, measured[-1].rows.crps, w)
 
 
 def _warn_if_unsupported(inputs: Inputs) -> list[str]:

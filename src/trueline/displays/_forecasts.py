@@ -23,13 +23,7 @@ def named(dist: Forecasts, name: str | None) -> dict[str, Distribution]:
     if not isinstance(dist, Mapping):
         return {_single(name): check_forecast(dist)}
     check_names(dist, "dist", "forecast", name)
-    for key, forecast in dist.items():
-        if not isinstance(forecast, Distribution):
-            raise TypeError(
-                f"dist[{key!r}] is of type {type(forecast).__name__}; expected a Distribution. "
-                f"Convert it first: trueline.as_distribution(...)."
-            )
-    return dict(dist)
+    return {key: check_forecast(forecast, f"dist[{key!r}]") for key, forecast in dist.items()}
 
 
 def one(dist: Distribution) -> Distribution:

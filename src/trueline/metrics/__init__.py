@@ -9,6 +9,7 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
+from trueline.metrics._compare import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
@@ -45,6 +46,7 @@ __all__ = [
     "CalibrationTest",
     "CalibrationVerdict",
     "CoverageVerdict",
+    "Difference",
     "Evaluation",
     "EvaluationAccumulator",
     "FileEvaluation",
@@ -76,5 +78,6 @@ __all__ = [
     "pit_difference",
     "pit_histogram",
     "recalibration_map",
+    "score_difference",
     "sharpness",
 ]

@@ -12,8 +12,8 @@ from trueline._validation import FloatArray, check_row_count, same_length, vecto
 from trueline.distributions import Distribution
 
 
-def check_forecast(dist: object) -> Distribution:
-    """Return `dist`; raise unless it is a forecast.
+def check_forecast(dist: object, name: str = "dist") -> Distribution:
+    """Return `dist`; raise unless it is a forecast, which messages call `name`.
 
     Examples
     --------
@@ -24,8 +24,8 @@ def check_forecast(dist: object) -> Distribution:
     """
     if not isinstance(dist, Distribution):
         raise TypeError(
-            f"dist is of type {type(dist).__name__}; expected a Distribution. "
-            f"Convert it first: dist = trueline.as_distribution(dist)."
+            f"{name} is of type {type(dist).__name__}; expected a Distribution. "
+            f"Convert it first: trueline.as_distribution(...)."
         )
     return dist
 
