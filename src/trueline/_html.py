@@ -54,7 +54,7 @@ def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
 
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None
-) -> str:
+) -> Markup:
     """Return a table whose text is escaped, without colours or styles from elsewhere.
 
     Screen readers announce the header of the column and the first cell of the row.
