@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from trueline.displays import (
         CalibrationDisplay as CalibrationDisplay,
+        ComparisonDisplay as ComparisonDisplay,
         IntervalDisplay as IntervalDisplay,
         PITDisplay as PITDisplay,
         RecalibrationDisplay as RecalibrationDisplay,
@@ -92,8 +93,8 @@ _PUBLIC = {
     "_load": "load",
     "_report": "report",
     "_validation": "CalibrationWarning NotFittedError",
-    "displays": "CalibrationDisplay IntervalDisplay PITDisplay RecalibrationDisplay "
-    "SharpnessDisplay",
+    "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
+    "RecalibrationDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
     "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",

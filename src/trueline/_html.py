@@ -77,26 +77,23 @@ def table(
     """
     lines = [[clean(cell) for cell in row] for row in rows]
     head = [] if caption is None else [tag("caption", clean(caption), style=_LEFT)]
-    titles = (
-        _header(clean(header), [line[j] for line in lines]) for j, header in enumerate(headers)
-    )
+    # The header of a column is aligned as the numbers below it.
+    columns = [[], *([line[j] for line in lines] for j in range(1, len(headers)))]
+    titles = [
+        tag("th", clean(header), scope="col", style=_alignment(column))
+        for header, column in zip(headers, columns, strict=True)
+    ]
     return tag("table", *head, tag("thead", tag("tr", *titles)), tag("tbody", *map(_row, lines)))
-
-
-def _header(title: str, column: list[str]) -> Markup:
-    """Return the header of a column, aligned as the numbers below it."""
-    style = _RIGHT if _RIGHT in map(_alignment, column) else _LEFT
-    return tag("th", title, scope="col", style=style)
 
 
 def _row(cells: list[str]) -> Markup:
     name, *rest = cells
     header = tag("th", name, scope="row", style=_LEFT)
-    return tag("tr", header, *(tag("td", cell, style=_alignment(cell)) for cell in rest))
+    return tag("tr", header, *(tag("td", cell, style=_alignment([cell])) for cell in rest))
 
 
-def _alignment(cell: str) -> str:
-    return _RIGHT if _NUMBER.fullmatch(cell) else _LEFT
+def _alignment(cells: list[str]) -> str:
+    return _RIGHT if any(map(_NUMBER.fullmatch, cells)) else _LEFT
 
 
 def _value(value: str | float) -> str:

@@ -9,7 +9,8 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
-from trueline.metrics._compare import Comparison, Difference, compare, score_difference
+from trueline.metrics._compare import Comparison, compare
+from trueline.metrics._difference import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
