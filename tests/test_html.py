@@ -11,7 +11,9 @@ def test_what_is_not_markup_is_escaped():
 
 
 def test_a_table_names_its_columns_and_rows_and_aligns_numbers():
-    left, right = 'style="text-align: left"', 'style="text-align: right"'
+    left, right = (
+        f'style="padding: 0.2em 0.6em; text-align: {side}"' for side in ("left", "right")
+    )
     rows = [["a<b", "", "no"], ["c", "+1.5e-05 ± 2", "90% of rows"], ["1", 2.5, "nan"]]
     assert table(["<name>", "size\x1b", "note"], rows, "A & B") == (
         f"<table><caption {left}>A &amp; B</caption><thead><tr>"

@@ -16,7 +16,8 @@ _FORBIDDEN = re.compile(
 _VOID = frozenset({"br", "link", "meta"})
 # A cell of a table that holds numbers and signs only.
 _NUMBER = re.compile(r"(?:[-+−±×/%,.:\s\d]|e[-+]|inf|nan|∞)+")
-_LEFT, _RIGHT = "text-align: left", "text-align: right"
+_STYLE = "padding: 0.2em 0.6em; text-align: "
+_LEFT, _RIGHT = _STYLE + "left", _STYLE + "right"
 
 
 class Markup(str):
@@ -55,7 +56,7 @@ def tag(name: str, *children: str, **attributes: Attribute) -> Markup:
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[object]], caption: str | None = None
 ) -> Markup:
-    """Return a table whose text is escaped, without colours or styles from elsewhere.
+    """Return a table whose text is escaped, without colours, which notebooks choose.
 
     Screen readers announce the header of the column and the first cell of the row.
 
@@ -73,7 +74,7 @@ def table(
     --------
     >>> from trueline._html import table
     >>> table(["name", "note"], [["a", "<b>"]])  # doctest: +ELLIPSIS
-    '<table><thead>...<td style="text-align: left">&lt;b&gt;</td></tr></tbody></table>'
+    '<table><thead>...>&lt;b&gt;</td></tr></tbody></table>'
     """
     lines = [[clean(cell) for cell in row] for row in rows]
     head = [] if caption is None else [tag("caption", clean(caption), style=_LEFT)]

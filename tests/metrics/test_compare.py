@@ -148,7 +148,7 @@ def test_the_conclusion_says_who_wins_and_how_sure_that_is(rows):
     narrow, wide, right = forecasts.values()
     assert words(y, forecasts) == (
         '"right" has the lowest CRPS, but chance explains its lead over "wide", which is at most '
-        "2.4 standard errors. Its lead over 1 other is clear."
+        '2.4 standard errors. Its lead over "narrow" is clear.'
     )
     found = tl.compare(y, {"narrow": narrow, "right": right})
     ratio = found.differences["narrow"].mean / found.differences["narrow"].error
@@ -182,9 +182,9 @@ def test_the_table_is_one_line_per_forecast(rows):
     assert header.split("  ")[-1] == "log score"
     right = found.evaluations["right"]
     assert lines[0].split() == [
-        *("right", f"{right.crps:.4g}", f"{right.coverage:.1%}", f"{right.interval_width:.4g}"),
-        *(f"{right.interval_score:.4g}", f"{right.calibration_error:.2g}", "/"),
-        *(f"{right.calibration_floor:.2g}", f"{right.log_score:.4g}"),
+        *("right", f"{right.crps:.4f}", f"{right.coverage:.1%}", f"{right.interval_width:.3f}"),
+        *(f"{right.interval_score:.3f}", f"{right.calibration_error:.2g}", "/"),
+        *(f"{right.calibration_floor:.2g}", f"{right.log_score:.3f}"),
     ]
     assert right.n_fit == 100
     assert found.evaluations["wide"].n_fit is None

@@ -99,17 +99,17 @@ class Comparison:
         start = f"{_quoted([self.winner])} has the lowest CRPS"
         if not math.isfinite(self.limit):
             return f"{start}, but there are too few rows to tell whether that is chance."
-        clear = [found for found in self.differences.values() if found.clear]
+        clear = {name: found for name, found in self.differences.items() if found.clear}
         limit = f"{self.limit:.2g} standard errors"
         if self.tied:
-            rest = f" Its lead over {count(len(clear), 'other')} is clear." if clear else ""
+            rest = f" Its lead over {_quoted(clear)} is clear." if clear else ""
             return (
                 f"{start}, but chance explains its lead over {_quoted(self.tied)}, which is at "
                 f"most {limit}.{rest}"
             )
-        others = _quoted(self.differences) if len(clear) == 1 else "every other forecast"
+        others = _quoted(clear) if len(clear) == 1 else "every other forecast"
         # There is no ratio where the CRPS of the other forecast is infinite.
-        ratios = [found.mean / found.error for found in clear if found.error > 0.0]
+        ratios = [found.mean / found.error for found in clear.values() if found.error > 0.0]
         least = "at least " if len(ratios) > 1 else ""
         size = f": {least}{min(ratios):.2g} standard errors" if ratios else ""
         return f"{start}, and its lead over {others} is clear{size}. Chance explains up to {limit}."
@@ -203,13 +203,13 @@ class Comparison:
         return [
             [
                 name,
-                f"{found.crps:.4g}",
+                _number(found.crps),
                 _with_error(self.differences[name]) if name in self.differences else "",
                 f"{found.coverage:.1%}",
-                f"{found.interval_width:.4g}",
-                f"{found.interval_score:.4g}",
+                _number(found.interval_width),
+                _number(found.interval_score),
                 f"{found.calibration_error:.2g} / {found.calibration_floor:.2g}",
-                f"{found.log_score:.4g}",
+                _number(found.log_score),
             ]
             for name, found in self.evaluations.items()
         ]
@@ -217,6 +217,11 @@ class Comparison:
 
 def _quoted(names: Iterable[str]) -> str:
     return listed([f'"{shortened(printable(name), _LONGEST_NAME)}"' for name in names], 4)
+
+
+def _number(value: float) -> str:
+    """Return four digits, zeros at the end included, so that columns line up."""
+    return f"{value:#.4g}".rstrip(".")
 
 
 def _with_error(found: Difference) -> str:
