@@ -60,9 +60,17 @@ def test_rows_are_checked_by_the_diagnostics(display):
     assert message(ValueError, display.from_predictions, [1.0, np.nan, 2.0], F) == (
         "y[1] is nan; expected finite numbers (1 of 3 is not). Drop or impute those rows first."
     )
-    assert message(TypeError, display.from_predictions, Y, Y) == (
-        "dist is of type list; expected a Distribution. Convert it first: "
-        "trueline.as_distribution(...)."
+    assert message(TypeError, display.from_predictions, Y, (1.0, 2.0, 3.0)).startswith(
+        "dist is of type tuple, which trueline.as_distribution(obj) cannot convert: obj is a tuple "
+    )
+    assert message(TypeError, display.from_predictions, F, Y) == (
+        "the arguments are swapped: outcomes come first, then the forecast: (y, dist). "
+        "Received a Normal as y and a list as dist."
+    )
+    assert message(TypeError, display.from_predictions, Y, {"mean": Y, "std": [1.0] * 3}) == (
+        "dist is a mapping with the keys 'mean', 'std', which is read as forecasts by name, but "
+        "looks like one forecast in named columns. Convert it first: "
+        "trueline.as_distribution(dist)."
     )
 
 
@@ -82,9 +90,8 @@ def test_names_of_several_forecasts(several):
     assert message(ValueError, several.from_predictions, Y, {"a": F, "b": F}, name="c") == (
         "name is 'c', but dist names what it holds: a, b. Leave it out."
     )
-    assert message(TypeError, several.from_predictions, Y, {"a": F, "b": Y}) == (
-        "dist['b'] is of type list; expected a Distribution. Convert it first: "
-        "trueline.as_distribution(...)."
+    assert message(TypeError, several.from_predictions, Y, {"a": F, "b": (Y, Y, Y)}).startswith(
+        "dist['b'] is of type tuple, which trueline.as_distribution(obj) cannot convert: obj is a "
     )
     assert message(TypeError, several.from_predictions, Y, F, name=3) == (
         "name is 3; expected a string."

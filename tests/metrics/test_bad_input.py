@@ -38,6 +38,11 @@ def weighted_call(request):
     return CALLS[request.param]
 
 
+TRIPLE = (
+    "dist is of type tuple, which trueline.as_distribution(obj) cannot convert: obj is a tuple of "
+    "length 3; expected (loc, scale). For point forecasts pass a list or an array; for others "
+    "build the distribution yourself."
+)
 BAD_ROWS = [
     (
         ([0.0, 1.0], F),
@@ -69,23 +74,44 @@ BAD_ROWS = [
         "y holds strings; expected real numbers. Convert it to floats first.",
     ),
     (
-        (Y, (np.zeros(3), np.ones(3))),
-        TypeError,
+        (Y, (np.zeros(3), -np.ones(3))),
+        ValueError,
         (
-            "dist is of type tuple; expected a Distribution. "
-            "Convert it first: trueline.as_distribution(...)."
+            "dist is of type tuple, which trueline.as_distribution(obj) cannot convert: scale[0] "
+            "is -1.0; expected standard deviations above 0 (3 of 3 are below). Models often give "
+            "logarithms: if it is a log standard deviation pass (mean, np.exp(x)), if a log "
+            "variance (mean, np.exp(0.5 * x))."
         ),
     ),
     (
-        (Y, np.zeros(3)),
+        (Y, np.zeros((3, 2))),
         TypeError,
         (
-            "dist is of type ndarray; expected a Distribution. "
-            "Convert it first: trueline.as_distribution(...)."
+            "dist is of type ndarray, which trueline.as_distribution(obj) cannot convert: obj has "
+            "shape (3, 2); expected one number per row, shape (n,), because a table may hold draws "
+            'or quantiles. Say which: kind="samples" for draws, (rows, draws); {"levels": levels, '
+            '"values": obj} for quantiles, (rows, levels); kind="mean_std" or kind="mean_var" for '
+            'two columns; or kind="point" with obj.ravel().'
         ),
     ),
     (
         (F, Y),
+        TypeError,
+        (
+            "the arguments are swapped: outcomes come first, then the forecast: (y, dist). "
+            "Received a Normal as y and a list as dist."
+        ),
+    ),
+    (
+        ((np.zeros(3), np.ones(3)), Y),
+        TypeError,
+        (
+            "the arguments are swapped: outcomes come first, then the forecast: (y, dist). "
+            "Received a tuple as y and a list as dist."
+        ),
+    ),
+    (
+        (F, F),
         TypeError,
         (
             "y is of type Normal; expected outcomes, shape (n,). "
@@ -133,10 +159,7 @@ def test_weights_are_checked_even_where_rows_are_returned():
 
 
 def test_sharpness():
-    assert message(TypeError, tl.sharpness, [1.0, 2.0]) == (
-        "dist is of type list; expected a Distribution. "
-        "Convert it first: trueline.as_distribution(...)."
-    )
+    assert message(TypeError, tl.sharpness, (1.0, 2.0, 3.0)) == TRIPLE
     assert message(ValueError, tl.sharpness, F, sample_weight=[1.0]) == (
         "sample_weight has 1 rows but the forecast has 3; expected the same number."
     )

@@ -185,8 +185,8 @@ def test_bad_rows(call):
         "y has 2 rows but the forecast has 3; expected the same number."
     )
     assert message(TypeError, call, F3, Y3) == (
-        "y is of type Normal; expected outcomes, shape (n,). Outcomes come first, then the "
-        "forecast: (y, dist)."
+        "the arguments are swapped: outcomes come first, then the forecast: (y, dist). "
+        "Received a Normal as y and a list as dist."
     )
     assert message(ValueError, call, Y3, F3, confidence=95) == (
         "confidence holds 95.0; expected levels in (0, 1). Write 95% as 0.95."
@@ -207,9 +207,8 @@ def test_bad_counts():
 
 
 def test_bad_widths():
-    assert message(TypeError, tl.interval_widths, [1.0]) == (
-        "dist is of type list; expected a Distribution. Convert it first: "
-        "trueline.as_distribution(...)."
+    assert message(ValueError, tl.interval_widths, (1.0, -1.0)).startswith(
+        "dist is of type tuple, which trueline.as_distribution(obj) cannot convert: scale[0] is "
     )
     assert message(ValueError, tl.interval_widths, F3, 90) == (
         "coverage holds 90.0; expected levels in (0, 1). Write 90% as 0.9."

@@ -126,15 +126,18 @@ def test_y_that_is_not_finite_for_every_kind_of_forecast(base, value):
     refused(ValueError, message, tl.Grouped().fit, rows.y, rows.dist, groups=rows.groups)
 
 
-@pytest.mark.parametrize(
-    "dist, name", [([0.0, 1.0, 2.0], "list"), ((0.0, 1.0), "tuple"), (None, "NoneType")]
-)
-def test_dist_that_is_no_distribution(dist, name):
+def test_dist_that_is_no_forecast():
     message = (
-        f"dist is a {name}; expected a trueline distribution. "
-        f"Convert it with trueline.as_distribution(dist)."
+        "dist is of type tuple, which trueline.as_distribution(obj) cannot convert: obj is a tuple "
+        "of length 3; expected (loc, scale). For point forecasts pass a list or an array; for "
+        "others build the distribution yourself."
     )
+    dist, X = (0.0, 1.0, 2.0), np.zeros((3, 1))
     refused(TypeError, message, tl.Isotonic().fit, Y, dist)
+    refused(TypeError, message, tl.Isotonic().partial_fit, Y, dist)
+    refused(TypeError, message, tl.Conditional().fit, Y, dist, X=X)
+    refused(TypeError, message, tl.Online().fit, Y, dist)
+    refused(TypeError, message, tl.Online().update, Y, dist)
     refused(TypeError, message, tl.Grouped().fit, Y, dist, groups=["a"] * 3)
     refused(TypeError, message, fitted().transform, dist)
     refused(TypeError, message, grouped().transform, dist, groups=["a"] * 3)
@@ -142,10 +145,14 @@ def test_dist_that_is_no_distribution(dist, name):
 
 def test_arguments_in_the_wrong_order():
     message = (
-        "dist is a list; expected a trueline distribution. "
-        "Convert it with trueline.as_distribution(dist)."
+        "the arguments are swapped: outcomes come first, then the forecast: (y, dist). "
+        "Received a Normal as y and a list as dist."
     )
+    X = np.zeros((3, 1))
     refused(TypeError, message, tl.Isotonic().fit, F, Y)
+    refused(TypeError, message, tl.Isotonic().partial_fit, F, Y)
+    refused(TypeError, message, tl.Conditional().fit, F, Y, X=X)
+    refused(TypeError, message, tl.Online().update, F, Y)
 
 
 RANGE = (

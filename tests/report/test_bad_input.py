@@ -38,11 +38,11 @@ MISTAKES = {
         ValueError,
         "forecasts holds 3 forecasts; expected one or two",
     ),
-    "an array for a forecast": (
-        (Y, {"before": F, "after": Y}),
+    "a triple for a forecast": (
+        (Y, {"before": F, "after": (Y, Y, Y)}),
         {},
         TypeError,
-        r"forecasts\['after'\] is of type ndarray; expected a Distribution",
+        r"forecasts\['after'\] is of type tuple, which trueline\.as_distribution\(obj\) cannot",
     ),
     "a list of forecasts": (
         (Y, [F, F]),

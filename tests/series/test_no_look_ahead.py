@@ -128,8 +128,8 @@ def test_bad_streams_are_refused():
         tl.NotFittedError, match="has seen no rows, and so has no map for the first"
     ):
         recalibrate_daily(tl.Online(), y, F, dates)
-    with pytest.raises(TypeError, match="dist is of type tuple; expected a Distribution"):
-        recalibrate_daily(R, y, (y, y), dates)
+    with pytest.raises(TypeError, match="the arguments are swapped: outcomes come first"):
+        recalibrate_daily(R, F, y, dates)
     with pytest.raises(ValueError, match="y has 299 rows but dist has 300"):
         recalibrate_daily(R, y[1:], F, dates)
     with pytest.raises(ValueError, match="dates has 299 rows but dist has 300"):

@@ -339,8 +339,8 @@ def test_after_an_error_it_is_as_it_was_before(params):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
             online.update(outcome, forecast, weight)
         assert online.to_json() == before
-    with pytest.raises(TypeError, match="dist is a tuple; expected a trueline distribution"):
-        online.update([1.0], (0.0, 1.0))
+    with pytest.raises(TypeError, match=r"dist is of type tuple, which trueline\.as_distribution"):
+        online.update([1.0], (0.0, 1.0, 2.0))
     for method in (online.fit, online.partial_fit):
         with pytest.raises(ValueError, match=r"takes no groups\. Keep one Online per group"):
             method([1.0], tl.Normal(0.0, 1.0), groups=["a"])

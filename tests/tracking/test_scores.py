@@ -51,7 +51,7 @@ def test_tensors_leave_their_gradient_behind():
 
 
 def test_arguments_in_another_order_are_refused():
-    with pytest.raises(TypeError, match="Outcomes come first"):
+    with pytest.raises(TypeError, match="the arguments are swapped: outcomes come first"):
         scores(F, Y)
     with pytest.raises(TypeError, match="prefix is of type Normal"):
         scores(Y, Y, F)

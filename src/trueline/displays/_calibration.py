@@ -120,7 +120,7 @@ class CalibrationDisplay(FromPredictions):
         ----------
         y : (n,) array-like
             Outcomes.
-        dist : Distribution or mapping of names to Distribution
+        dist : Distribution, or what `as_distribution` takes, or mapping of names to these
             The n forecasts of one model or of several.
         levels : (m,) array-like, optional
             Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
@@ -141,7 +141,7 @@ class CalibrationDisplay(FromPredictions):
             For `plot`.
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
-        forecasts = named(dist, name)
+        forecasts = named(dist, name, y)
         rows = rows_of_fits(n_fit, forecasts)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,

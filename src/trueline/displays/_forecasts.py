@@ -6,33 +6,53 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
+from trueline._messages import listed
 from trueline.displays import _style
 from trueline.distributions import Distribution
-from trueline.interop import read_forecast
-from trueline.metrics import check_forecast
+from trueline.interop import ForecastLike, as_distribution, check_forecast, read_forecast
 
 T = TypeVar("T")
 
-Forecasts = Distribution | Mapping[str, Distribution]
+Forecasts = ForecastLike | Mapping[str, ForecastLike]
 DEFAULT_NAME = "forecast"
 
 
-def named(dist: Forecasts, name: str | None) -> dict[str, Distribution]:
-    """Return the forecasts by name; a single one may be named by `name`."""
+def named(dist: Forecasts, name: str | None, y: object = None) -> dict[str, Distribution]:
+    """Return the forecasts by name; a single one may be named by `name`.
+
+    The outcomes `y`, if given, are used in messages only.
+    """
     if not isinstance(dist, Mapping):
-        return {_single(name): check_forecast(dist)}
+        return {_single(name): check_forecast(dist, y=y)}
+    _refuse_columns(dist)
     check_names(dist, "dist", "forecast", name)
     return {key: check_forecast(forecast, f"dist[{key!r}]") for key, forecast in dist.items()}
 
 
-def one(dist: Distribution) -> Distribution:
+def one(dist: ForecastLike, y: object) -> Distribution:
     """Raise unless it is a single forecast."""
     if isinstance(dist, Mapping):
+        _refuse_columns(dist)
         raise TypeError(
             f"dist holds {len(dist)} forecasts by name; expected one Distribution, because their "
             f"intervals would hide each other. Draw each on axes of its own: ax=."
         )
-    return check_forecast(dist)
+    return check_forecast(dist, y=y)
+
+
+def _refuse_columns(dist: Mapping[Any, Any]) -> None:
+    """Raise if a mapping is one forecast in named columns, not forecasts by name."""
+    if any(isinstance(forecast, Distribution) for forecast in dist.values()):
+        return
+    try:
+        as_distribution(dist)
+    except (TypeError, ValueError):
+        return
+    raise TypeError(
+        f"dist is a mapping with the keys {listed(repr(key) for key in dist)}, which is read as "
+        f"forecasts by name, but looks like one forecast in named columns. Convert it first: "
+        f"trueline.as_distribution(dist)."
+    )
 
 
 class FromPredictions(ABC):

@@ -11,7 +11,7 @@ from trueline._validation import FloatArray, check_count, increasing_levels, sam
 from trueline.displays import _style
 from trueline.displays._forecasts import name_of_model, one, own_name
 from trueline.distributions import Distribution
-from trueline.interop import read_forecast
+from trueline.interop import ForecastLike, read_forecast
 from trueline.metrics import check_rows, coverage as coverage_of, interval_misses
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class IntervalDisplay:
     def from_predictions(
         cls,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         x: ArrayLike | Literal["forecast"] | None = None,
         *,
         coverage: ArrayLike = _COVERAGE,
@@ -172,7 +172,7 @@ class IntervalDisplay:
         ----------
         y : (n,) array-like
             Outcomes.
-        dist : Distribution
+        dist : Distribution, or what `as_distribution` takes
             The n forecasts of one model.
         x : (n,) array-like or "forecast", optional
             Positions of the rows on the x axis, numbers or dates, or "forecast" to sort rows by
@@ -199,7 +199,7 @@ class IntervalDisplay:
         if max_rows is not None:
             check_count(max_rows, "max_rows")
         c = increasing_levels(coverage, "coverage")
-        outcomes, dist, w = check_rows(y, one(dist), sample_weight)
+        outcomes, dist, w = check_rows(y, one(dist, y), sample_weight)
         kind = kwargs.setdefault("kind", _kind_of(x, y))
         place = _positions(x, y, dist, max_rows or _most_rows(ax, kind))
         shown = dist._take(place.rows)

@@ -112,7 +112,7 @@ class PITDisplay(FromPredictions):
         ----------
         y : (n,) array-like
             Outcomes.
-        dist : Distribution or mapping of names to Distribution
+        dist : Distribution, or what `as_distribution` takes, or mapping of names to these
             The n forecasts of one model or of several.
         kind : {"histogram", "difference"}, default "histogram"
         bins : int, default 20
@@ -134,7 +134,7 @@ class PITDisplay(FromPredictions):
             For `plot`.
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
-        forecasts = named(dist, name)
+        forecasts = named(dist, name, y)
         rows = rows_of_fits(n_fit, forecasts)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,

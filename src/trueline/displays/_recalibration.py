@@ -10,7 +10,7 @@ import numpy as np
 from trueline._validation import FloatArray
 from trueline.displays import _style
 from trueline.displays._forecasts import name_of_model, results
-from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.metrics import RecalibrationMap, recalibration_map
 from trueline.recalibration import Recalibrator
 
@@ -111,7 +111,7 @@ class RecalibrationDisplay:
         recalibrator: Recalibrator | Mapping[str, Recalibrator],
         *,
         groups: Iterable[Any] | None = None,
-        dist: Distribution | None = None,
+        dist: ForecastLike | None = None,
         name: str | None = None,
         unit: str | None = None,
         ax: Axes | None = None,
@@ -125,7 +125,7 @@ class RecalibrationDisplay:
             Fitted; any but `Conditional`, whose map differs from row to row.
         groups : iterable, optional
             Groups of a `Grouped` whose maps to draw, beside the pooled one.
-        dist : Distribution, optional
+        dist : Distribution, or what `as_distribution` takes, optional
             A forecast of the kind that the map was fitted on; its first row gives the
             probabilities before. By default standardised scores are those of a `Normal`.
         name : str, optional

@@ -120,7 +120,7 @@ class SharpnessDisplay(FromPredictions):
         ----------
         y : (n,) array-like or None
             Outcomes; None if there are none yet.
-        dist : Distribution or mapping of names to Distribution
+        dist : Distribution, or what `as_distribution` takes, or mapping of names to these
             The n forecasts of one model or of several.
         coverage : float, default 0.9
             Probability of the intervals.
@@ -136,7 +136,7 @@ class SharpnessDisplay(FromPredictions):
             For `plot`.
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
-        forecasts = named(dist, name)
+        forecasts = named(dist, name, y)
         held = None
         if y is not None:
             held = each(

@@ -125,17 +125,23 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
         if kind is not None and package in _SELF_DESCRIBING:
             refuse_kind(kind, obj, "which says itself what it is")
         made = _PACKAGES[package][1](obj, kind)
-        if package == "pandas":
-            made._labels = labels_of(obj)
-        return made
+        return _labelled(made, obj) if package == "pandas" else made
     if isinstance(obj, tuple):
         named = from_named(obj, kind)
-        return from_tuple(obj, kind) if named is None else named
+        return _labelled(from_tuple(obj, kind), *obj) if named is None else named
     if isinstance(obj, Mapping):
-        return from_mapping(obj, kind)
+        columns = [column for name, column in obj.items() if name != "levels"]
+        return _labelled(from_mapping(obj, kind), *columns)
     if isinstance(obj, GeneratorType):
         raise TypeError("obj is a generator; expected what it yields. Pass list(obj).")
     return from_array(obj, kind)
+
+
+def _labelled(made: Distribution, *columns: Any) -> Distribution:
+    """Give a new forecast the labels of the first column that has some."""
+    found = (labels_of(column) for column in columns)
+    made._labels = next((labels for labels in found if labels is not None), None)
+    return made
 
 
 def _forecast_of(obj: Any, _: str | None) -> Distribution:

@@ -1,5 +1,6 @@
 """Diagnostics of forecasts: calibration, sharpness, scores, and a verdict."""
 
+from trueline.interop import check_forecast
 from trueline.metrics._accumulator import EvaluationAccumulator, FileEvaluation, GroupEvaluation
 from trueline.metrics._atoms import Atom
 from trueline.metrics._brier import BrierDecomposition, brier_decomposition
@@ -14,7 +15,7 @@ from trueline.metrics._difference import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
-from trueline.metrics._rows import check_forecast, check_rows, rows_of_fits
+from trueline.metrics._rows import check_rows, rows_of_fits
 from trueline.metrics._scores import (
     coverage,
     crps,

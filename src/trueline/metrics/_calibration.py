@@ -18,7 +18,7 @@ from trueline._validation import (
     same_length,
     vector,
 )
-from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.metrics._bands import consistency_band, inside_band
 from trueline.metrics._pit import Ecdf, uniform_rows
 from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
@@ -82,7 +82,7 @@ class CalibrationCurve:
 
 def calibration_curve(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     levels: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
@@ -109,7 +109,7 @@ def calibration_curve(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     levels : (m,) array-like, optional
         Strictly increasing, in [0, 1]; 0, 0.1, ..., 1 by default.
@@ -148,7 +148,7 @@ def calibration_curve(
 @overload
 def calibration_error(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     levels: ArrayLike | None = None,
     weights: LevelWeights = "uniform",
     *,
@@ -160,7 +160,7 @@ def calibration_error(
 @overload
 def calibration_error(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     levels: ArrayLike | None = None,
     weights: LevelWeights = "uniform",
     *,
@@ -171,7 +171,7 @@ def calibration_error(
 ) -> tuple[float, float]: ...
 def calibration_error(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     levels: ArrayLike | None = None,
     weights: LevelWeights = "uniform",
     *,

@@ -23,10 +23,11 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
+from trueline.interop import check_forecast
 from trueline.metrics._calibration import check_levels
 from trueline.metrics._difference import Difference, score_difference
 from trueline.metrics._evaluate import Context, Evaluation, evaluate_rows
-from trueline.metrics._rows import check_forecast, rows_of_fit, rows_of_fits
+from trueline.metrics._rows import rows_of_fit, rows_of_fits
 
 _EXAMPLE = '{"a": F, "b": G}'
 _HEADERS = [

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._messages import count
 from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.metrics._atoms import Atom, AtomSums
 from trueline.metrics._calibration import check_levels, error_of, floor_of
 from trueline.metrics._pit import Ecdf, above_zero, randomised
@@ -180,7 +181,7 @@ class Evaluation:
 
 def evaluate(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     *,
     coverage: float = 0.9,
     levels: ArrayLike | None = None,
@@ -197,7 +198,7 @@ def evaluate(
     ----------
     y : (n,) array-like
         Outcomes that neither the model nor a recalibrator has seen.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     coverage : float, default 0.9
         Probability of the central interval.

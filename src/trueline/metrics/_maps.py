@@ -10,6 +10,7 @@ from scipy.special import ndtr
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.laws import PiecewiseLaw, ScoreLaw, SplineLaw
 from trueline.recalibration import Key, Recalibrator
 
@@ -65,7 +66,7 @@ class RecalibrationMap:
 
 
 def recalibration_map(
-    recalibrator: Recalibrator, *, group: Key | None = None, dist: Distribution | None = None
+    recalibrator: Recalibrator, *, group: Key | None = None, dist: ForecastLike | None = None
 ) -> RecalibrationMap:
     """Return the fitted map R from scores to probabilities.
 
@@ -77,7 +78,7 @@ def recalibration_map(
         Fitted; any but `Conditional`, whose map differs from row to row.
     group : str or number, optional
         Group of a `Grouped` whose map to read; by default the pooled map.
-    dist : Distribution, optional
+    dist : Distribution, or what `as_distribution` takes, optional
         A forecast of the kind that R was fitted on; its first row gives the probabilities F. By
         default standardised scores are those of a `Normal`.
 
@@ -160,7 +161,7 @@ def _base(
     recalibrator: Recalibrator, kind: str, dist: Distribution | None, scores: FloatArray
 ) -> FloatArray | None:
     if dist is not None:
-        recalibrator.check_kind(dist)
+        dist = recalibrator.check_kind(dist)
     if kind == "residual":
         return None
     if dist is None or kind == "normal score":

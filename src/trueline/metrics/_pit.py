@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, generator
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.metrics._klotz import klotz_p_value
 from trueline.metrics._kolmogorov import p_value
 from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
@@ -17,7 +18,7 @@ _SMALLEST = np.nextafter(0.0, 1.0)
 
 
 def pit(
-    y: ArrayLike, dist: Distribution, *, randomized: bool = False, random_state: RandomState = None
+    y: ArrayLike, dist: ForecastLike, *, randomized: bool = False, random_state: RandomState = None
 ) -> FloatArray:
     """Probability integral transform F(y): where each outcome fell in its forecast.
 
@@ -27,7 +28,7 @@ def pit(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     randomized : bool, default False
         Whether to draw the value uniformly from P(Y < y) to P(Y <= y) if the outcome has a
@@ -181,7 +182,7 @@ class CalibrationTest:
 
 def calibration_test(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     *,
     sample_weight: ArrayLike | None = None,
     n_fit: float | None = None,
@@ -206,7 +207,7 @@ def calibration_test(
     ----------
     y : (n,) array-like
         Independent outcomes that neither the model nor a recalibrator has seen.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     sample_weight : (n,) array-like, optional
         Weights of the rows. The p-value is then approximate, with Kish's effective number of

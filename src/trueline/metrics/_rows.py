@@ -10,28 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._labels import check_labels
 from trueline._validation import FloatArray, check_row_count, same_length, vector, weights
 from trueline.distributions import Distribution
-
-
-def check_forecast(dist: object, name: str = "dist") -> Distribution:
-    """Return `dist`; raise unless it is a forecast, which messages call `name`.
-
-    Examples
-    --------
-    >>> import trueline as tl
-    >>> from trueline.metrics import check_forecast
-    >>> check_forecast(tl.Point([1.0]))
-    Point(1 rows)
-    """
-    if not isinstance(dist, Distribution):
-        raise TypeError(
-            f"{name} is of type {type(dist).__name__}; expected a Distribution. "
-            f"Convert it first: trueline.as_distribution(...)."
-        )
-    return dist
+from trueline.interop import ForecastLike, check_forecast
 
 
 def check_rows(
-    y: ArrayLike, dist: object, sample_weight: ArrayLike | None = None
+    y: ArrayLike, dist: ForecastLike, sample_weight: ArrayLike | None = None
 ) -> tuple[FloatArray, Distribution, FloatArray | None]:
     """Check outcomes, forecast and weights; return the arrays as float64, (n,).
 
@@ -42,13 +25,8 @@ def check_rows(
     >>> check_rows([1], tl.Point([1.0]))[0]
     array([1.])
     """
-    if isinstance(y, Distribution):
-        raise TypeError(
-            f"y is of type {type(y).__name__}; expected outcomes, shape (n,). "
-            f"Outcomes come first, then the forecast: (y, dist)."
-        )
-    forecast = check_forecast(dist)
-    check_labels(4, y=y, dist=dist, sample_weight=sample_weight)
+    forecast = check_forecast(dist, y=y)
+    check_labels(4, y=y, dist=forecast, sample_weight=sample_weight)
     outcomes = vector(y, "y")
     same_length(len(forecast), outcomes, "y", "the forecast", forecast._draw_count)
     return outcomes, forecast, weights(sample_weight, outcomes.size)

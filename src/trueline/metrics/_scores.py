@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, level as check_level, levels as check_levels
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.metrics._rows import check_rows, mean, size, total
 
 Weights = ArrayLike | None
@@ -21,14 +22,14 @@ _ROUNDING = 1e-15
 
 @overload
 def crps(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[True] = True
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: Literal[True] = True
 ) -> float: ...
 @overload
 def crps(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[False]
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: Literal[False]
 ) -> FloatArray: ...
 def crps(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: bool = True
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: bool = True
 ) -> float | FloatArray:
     """Mean continuous ranked probability score; lower is better.
 
@@ -39,7 +40,7 @@ def crps(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
@@ -63,14 +64,14 @@ def crps(
 
 @overload
 def log_score(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[True] = True
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: Literal[True] = True
 ) -> float: ...
 @overload
 def log_score(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: Literal[False]
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: Literal[False]
 ) -> FloatArray: ...
 def log_score(
-    y: ArrayLike, dist: Distribution, *, sample_weight: Weights = None, reduce: bool = True
+    y: ArrayLike, dist: ForecastLike, *, sample_weight: Weights = None, reduce: bool = True
 ) -> float | FloatArray:
     """Mean negative log density, which is the negative log likelihood per row; lower is better.
 
@@ -101,7 +102,7 @@ def log_score(
 @overload
 def pinball_loss(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     level: float,
     *,
     sample_weight: Weights = None,
@@ -110,7 +111,7 @@ def pinball_loss(
 @overload
 def pinball_loss(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     level: ArrayLike,
     *,
     sample_weight: Weights = None,
@@ -118,7 +119,7 @@ def pinball_loss(
 ) -> FloatArray: ...
 def pinball_loss(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     level: ArrayLike,
     *,
     sample_weight: Weights = None,
@@ -216,7 +217,7 @@ def _pinball_means_in_blocks(
 @overload
 def coverage(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,
@@ -225,7 +226,7 @@ def coverage(
 @overload
 def coverage(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,
@@ -233,7 +234,7 @@ def coverage(
 ) -> FloatArray: ...
 def coverage(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,
@@ -245,7 +246,7 @@ def coverage(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     coverage : float, default 0.9
         Probability of the interval.
@@ -291,7 +292,7 @@ def interval_misses(y: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
 @overload
 def interval_score(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,
@@ -300,7 +301,7 @@ def interval_score(
 @overload
 def interval_score(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,
@@ -308,7 +309,7 @@ def interval_score(
 ) -> FloatArray: ...
 def interval_score(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     coverage: float = 0.9,
     *,
     sample_weight: Weights = None,

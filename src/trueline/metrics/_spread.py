@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, check_count, weights
 from trueline.distributions import Distribution
-from trueline.metrics._rows import check_forecast, check_rows, levels_below, mean
+from trueline.interop import ForecastLike, check_forecast
+from trueline.metrics._rows import check_rows, levels_below, mean
 
 N_BINS = 10
 
 
-def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> float:
+def sharpness(dist: ForecastLike, *, sample_weight: ArrayLike | None = None) -> float:
     """Mean variance of the forecasts, Eq. 10 of the paper; lower is sharper.
 
     Sharper forecasts are better only if they are calibrated. The unit is that of y squared; the
@@ -20,7 +21,7 @@ def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> 
 
     Parameters
     ----------
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
@@ -37,7 +38,8 @@ def sharpness(dist: Distribution, *, sample_weight: ArrayLike | None = None) -> 
     >>> round(tl.sharpness(F), 4), round(tl.sharpness(F) ** 0.5, 6)
     (0.42, 0.648074)
     """
-    w = weights(sample_weight, len(check_forecast(dist)), "the forecast")
+    dist = check_forecast(dist)
+    w = weights(sample_weight, len(dist), "the forecast")
     return mean(variance_rows(dist), w)
 
 
@@ -56,7 +58,7 @@ def squared_error_rows(y: FloatArray, dist: Distribution) -> FloatArray:
 
 def ence(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     n_bins: int = N_BINS,
     *,
     sample_weight: ArrayLike | None = None,
@@ -73,7 +75,7 @@ def ence(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     n_bins : int, default 10
         Number of bins. Rows with the same standard deviation share a bin, and empty bins are left

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import FloatArray, RandomState, check_count, generator, level, weights
-from trueline.distributions import Distribution
+from trueline.interop import ForecastLike, check_forecast
 from trueline.metrics._bands import consistency_band, inside_band
 from trueline.metrics._counts import law_of_counts
 from trueline.metrics._pit import Ecdf, uniform_rows
 from trueline.metrics._rows import (
-    check_forecast,
     check_rows,
     effective_size,
     mean,
@@ -72,7 +71,7 @@ class PITHistogram:
 
 def pit_histogram(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     *,
     bins: int = 20,
     sample_weight: ArrayLike | None = None,
@@ -93,7 +92,7 @@ def pit_histogram(
     ----------
     y : (n,) array-like
         Outcomes.
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     bins : int, default 20
         Number of bins of equal width.
@@ -182,7 +181,7 @@ class PITDifference:
 
 def pit_difference(
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     *,
     points: int = 200,
     sample_weight: ArrayLike | None = None,
@@ -260,13 +259,13 @@ class Widths:
 
 
 def interval_widths(
-    dist: Distribution, coverage: float = 0.9, *, sample_weight: ArrayLike | None = None
+    dist: ForecastLike, coverage: float = 0.9, *, sample_weight: ArrayLike | None = None
 ) -> Widths:
     """Distribution of the widths of the central intervals.
 
     Parameters
     ----------
-    dist : Distribution
+    dist : Distribution, or what `as_distribution` takes
         The n forecasts.
     coverage : float, default 0.9
         Probability of the intervals.
@@ -282,7 +281,8 @@ def interval_widths(
     >>> widths.quantiles[[0, 50, 100]].round(2)
     array([1.35, 2.02, 2.7 ])
     """
-    w = weights(sample_weight, len(check_forecast(dist)), "the forecast")
+    dist = check_forecast(dist)
+    w = weights(sample_weight, len(dist), "the forecast")
     c = level(coverage, "coverage")
     lower, upper = dist.interval(c)
     with np.errstate(over="ignore"):

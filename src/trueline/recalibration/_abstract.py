@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from trueline._files import whole_file, write_text
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution, Support
+from trueline.interop import ForecastLike, check_forecast
 from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
 from trueline.recalibration._checksum import with_checksum
@@ -130,26 +131,23 @@ class Recalibrator(ABC):
         """Return what a warning says about forecasts of groups that were not there at ``fit``."""
         raise self._refusal("have groups")
 
-    def check_kind(self, dist: Distribution) -> None:
-        """Raise unless the forecasts have scores of the kind that the map was fitted on."""
-        if not isinstance(dist, Distribution):
-            raise TypeError(
-                f"dist is a {type(dist).__name__}; expected a trueline distribution. "
-                f"Convert it with trueline.as_distribution(dist)."
-            )
+    def check_kind(self, dist: ForecastLike) -> Distribution:
+        """Return the forecasts; raise unless their scores are of the kind of the fit."""
+        forecast = check_forecast(dist)
         kind = self.score_kind_
-        if dist.score_kind != kind:
+        if forecast.score_kind != kind:
             raise ValueError(
                 f"this {type(self).__name__} was fitted on '{kind}' scores "
-                f"({KINDS.get(kind, 'other forecasts')}), but a {type(dist).__name__} has "
-                f"'{dist.score_kind}' scores. Fit a map on forecasts of the same kind."
+                f"({KINDS.get(kind, 'other forecasts')}), but a {type(forecast).__name__} has "
+                f"'{forecast.score_kind}' scores. Fit a map on forecasts of the same kind."
             )
+        return forecast
 
     @abstractmethod
     def fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -159,7 +157,7 @@ class Recalibrator(ABC):
         ----------
         y : (n,) array-like
             Outcomes, finite.
-        dist : Distribution of n rows
+        dist : Distribution of n rows, or what `as_distribution` takes
             Their forecasts, by a model that was not trained on these rows.
         sample_weight : (n,) array-like, optional
             A weight of k moves the map as k rows do, but counts as one row in its guarantees; a
@@ -207,7 +205,7 @@ class Recalibrator(ABC):
     def partial_fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -235,12 +233,12 @@ class Recalibrator(ABC):
         raise self._refusal("learn in parts")
 
     @abstractmethod
-    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
         """Return the recalibrated forecasts.
 
         Parameters
         ----------
-        dist : Distribution
+        dist : Distribution, or what `as_distribution` takes
             Forecasts of the kind that the map was fitted on.
         groups : (n,) array-like, optional
             The group of each row, for maps that need groups.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._labels import check_labels
 from trueline._validation import FloatArray, check_max_knots
 from trueline.distributions import Distribution, Support
+from trueline.interop import ForecastLike, check_forecast
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator, in_order, rows_by_group
@@ -61,11 +62,12 @@ class ScoreBased(Recalibrator):
     def fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
+        dist = check_forecast(dist, y=y)
         check_labels(y=y, dist=dist, sample_weight=sample_weight, groups=groups)
         if sample_weight is None and groups is None:
             scores = unprepared_scores(self.support, y, dist)
@@ -139,11 +141,12 @@ class ScoreBased(Recalibrator):
     def partial_fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
         self._check_params()
+        dist = check_forecast(dist, y=y)
         check_labels(y=y, dist=dist, sample_weight=sample_weight, groups=groups)
         accumulator, preparation, stated = self._accumulator, self._preparation, None
         if self._is_fitted():
@@ -298,11 +301,11 @@ class CommonMap(ScoreBased):
             )
         return [], None
 
-    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
         self._check_fitted()
         if groups is not None:
             raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
-        self.check_kind(dist)
+        dist = self.check_kind(dist)
         made = self._preparation(dist)._recalibrate(self.law_)
         made._labels = dist._labels
         return made

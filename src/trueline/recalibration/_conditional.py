@@ -22,6 +22,7 @@ from trueline._validation import (
     vector,
 )
 from trueline.distributions import Distribution, Quantiles, Support
+from trueline.interop import ForecastLike, check_forecast
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
@@ -132,7 +133,7 @@ class Conditional(Recalibrator):
     def fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         X: ArrayLike | None = None,
@@ -156,6 +157,7 @@ class Conditional(Recalibrator):
         """
         self._check_params()
         _refuse_groups(groups)
+        dist = check_forecast(dist, y=y)
         check_labels(y=y, dist=dist, sample_weight=sample_weight, X=X)
         outcomes = vector(y, "y", finite=False)
         plain = Isotonic(support=self.support).fit(outcomes, dist, sample_weight)
@@ -327,13 +329,13 @@ class Conditional(Recalibrator):
         return Quantiles(self.levels_, quantiles)
 
     def transform(
-        self, dist: Distribution, groups: ArrayLike | None = None, X: ArrayLike | None = None
+        self, dist: ForecastLike, groups: ArrayLike | None = None, X: ArrayLike | None = None
     ) -> Distribution:
         """Return the recalibrated forecasts.
 
         Parameters
         ----------
-        dist : Distribution of n rows
+        dist : Distribution of n rows, or what `as_distribution` takes
             Forecasts of the kind that the map was fitted on.
         groups : None
             A group can be a column of X.
@@ -342,7 +344,7 @@ class Conditional(Recalibrator):
         """
         self._check_fitted()
         _refuse_groups(groups)
-        self.check_kind(dist)
+        dist = self.check_kind(dist)
         check_labels(dist=dist, X=X)
         wide = dist._widened(self._least_width)
         features = _features(X, wide)

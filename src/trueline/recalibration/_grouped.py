@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._labels import check_labels
 from trueline._validation import UnknownGroupsWarning
 from trueline.distributions import Distribution, Stacked, Support
+from trueline.interop import ForecastLike
 from trueline.laws import ScoreLaw
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
@@ -164,9 +165,9 @@ class Grouped(ScoreBased):
             self._learned = scores, GroupPrior(scores, self._group_scores.values())
         return self._learned[1]
 
-    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
         self._check_fitted()
-        self.check_kind(dist)
+        dist = self.check_kind(dist)
         keys, index = self._codes(groups, len(dist))
         labels = check_labels(dist=dist, groups=groups)
         unseen = [key for key in keys if key not in self._group_scores]

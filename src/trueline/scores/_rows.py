@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._validation import FloatArray, check_finite, same_length, vector, weights
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike, check_forecast
 from trueline.scores._intervals import Intervals, draw_within
 from trueline.scores._range import (
     check_total_weight,
@@ -56,12 +57,13 @@ class ScoreRows:
 
     @classmethod
     def of_outcomes(
-        cls, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None = None
+        cls, y: ArrayLike, dist: ForecastLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Check outcomes, forecasts and weights, and score the outcomes.
 
         Scores out of range are found when they are sorted, which spares a pass over them.
         """
+        dist = check_forecast(dist, y=y)
         outcomes, w = check_outcomes(y, dist, sample_weight)
         with np.errstate(over="ignore", invalid="ignore"):
             low, high = dist._score_bounds(outcomes[:, None])
@@ -194,14 +196,9 @@ class ScoreRows:
 
 
 def check_outcomes(
-    y: ArrayLike, dist: object, sample_weight: ArrayLike | None
+    y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray | None]:
     """Check outcomes, forecasts and weights; return outcomes and weights, which may be NaN."""
-    if not isinstance(dist, Distribution):
-        raise TypeError(
-            f"dist is a {type(dist).__name__}; expected a trueline distribution. "
-            f"Convert it with trueline.as_distribution(dist)."
-        )
     outcomes = vector(y, "y", finite=False)
     same_length(len(dist), outcomes, "y", "dist", dist._draw_count)
     return outcomes, _checked_weights(sample_weight, len(dist), "y")

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from trueline._validation import NotFittedError, check_count, same_length, vector
 from trueline.distributions import Distribution, Stacked
 from trueline.estimators import cross_fit
-from trueline.metrics import check_forecast
+from trueline.interop import ForecastLike, check_forecast
 from trueline.series._dates import Dates, Step, check_date, check_dates, check_step
 from trueline.series._table import Indices
 from trueline.series._windows import Windows
@@ -283,7 +283,7 @@ def _span(span: Any, name: str, step: Step) -> Step:
 def recalibrate_daily(
     recalibrator: Online,
     y: ArrayLike,
-    dist: Distribution,
+    dist: ForecastLike,
     dates: Any,
     *,
     lead: int = 1,
@@ -302,7 +302,7 @@ def recalibrate_daily(
         continue after the last date, pass it the same rows with ``update``.
     y : (n,) array-like
         Outcomes; NaN where not known. Unknown outcomes are not learned.
-    dist : Distribution of n rows
+    dist : Distribution of n rows, or what `as_distribution` takes
         Forecasts as the model made them.
     dates : (n,) array-like
         Days of the forecasts, in any order; rows of one day are learned in the order given. The
@@ -343,8 +343,8 @@ def recalibrate_daily(
             f"from one day at a time. Wrap another recalibrator: Online(Isotonic())."
         )
     check_count(lead, "lead", "a number of steps of 1 or more")
+    dist = check_forecast(dist, y=y)
     outcome = vector(y, "y", finite=False)
-    check_forecast(dist)
     same_length(len(dist), outcome, "y", "dist")
     day = check_step(step)
     when = check_dates(dates, "dates", day)

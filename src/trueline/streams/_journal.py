@@ -16,6 +16,7 @@ from trueline._files import whole_file
 from trueline._messages import count
 from trueline._validation import FloatArray, check_count
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike
 from trueline.recalibration import BY_NAME, Recalibrator
 from trueline.recalibration._document import read
 from trueline.streams._online import Online
@@ -201,7 +202,7 @@ class Journal:
     # ---- use ------------------------------------------------------------------------------
 
     def update(
-        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None = None
+        self, y: ArrayLike, dist: ForecastLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from one more row, or several; once it returns they are on disk.
 
@@ -225,7 +226,7 @@ class Journal:
             self.online._report(drift)
         return self
 
-    def transform(self, dist: Distribution) -> Distribution:
+    def transform(self, dist: ForecastLike) -> Distribution:
         """Return the recalibrated forecasts; see `Online.transform`."""
         return self.online.transform(dist)
 

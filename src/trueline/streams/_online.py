@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from trueline._labels import check_labels
 from trueline._validation import CalibrationWarning, FloatArray, NotFittedError
 from trueline.distributions import Distribution
+from trueline.interop import ForecastLike, check_forecast
 from trueline.laws import ScoreLaw
 from trueline.recalibration import (
     CommonMap,
@@ -210,7 +211,7 @@ class Online(Recalibrator):
     def fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -221,6 +222,7 @@ class Online(Recalibrator):
         """
         self._refuse_groups(groups)
         self._check_params()
+        dist = check_forecast(dist, y=y)
         check_labels(y=y, dist=dist, sample_weight=sample_weight)
         preparation = self._learned(y, dist, sample_weight)
         rows = _scored(y, preparation(dist), sample_weight, 0)
@@ -233,7 +235,7 @@ class Online(Recalibrator):
         return self
 
     def update(
-        self, y: ArrayLike, dist: Distribution, sample_weight: ArrayLike | None = None
+        self, y: ArrayLike, dist: ForecastLike, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from one more row, or several, the oldest first.
 
@@ -243,7 +245,7 @@ class Online(Recalibrator):
         ----------
         y : float or (n,) array-like
             Outcomes, finite.
-        dist : Distribution of n rows
+        dist : Distribution of n rows, or what `as_distribution` takes
             Their forecasts as the model made them, before ``transform``, of the same kind each
             time.
         sample_weight : (n,) array-like, optional
@@ -267,22 +269,19 @@ class Online(Recalibrator):
     def _update(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None,
         before: Callable[[FloatArray, FloatArray | None], None] | None = None,
     ) -> Drift | None:
-        """Check and score rows, call `before` with their scores and weights, and learn them.
-
-        Returns the result of the drift alarm if it rings.
-        """
+        """Score rows, call `before` with scores and weights, learn; return an alarm that rings."""
+        dist = check_forecast(dist, y=y)
         check_labels(4, y=y, dist=dist, sample_weight=sample_weight)
         with self._lock:
             stream = self._stream
             if stream is None:
                 self._check_params()
-                preparation = Preparation()
-                if np.size(y) >= _FEWEST_ROWS:
-                    preparation = self._learned(y, dist, sample_weight)
+                few = np.size(y) < _FEWEST_ROWS
+                preparation = Preparation() if few else self._learned(y, dist, sample_weight)
             else:
                 self.check_kind(dist)
                 self._check_unchanged()
@@ -312,7 +311,7 @@ class Online(Recalibrator):
     def partial_fit(
         self,
         y: ArrayLike,
-        dist: Distribution,
+        dist: ForecastLike,
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> Self:
@@ -422,11 +421,10 @@ class Online(Recalibrator):
         with self._lock:
             return stream.memory.sketch.error
 
-    def transform(self, dist: Distribution, groups: ArrayLike | None = None) -> Distribution:
+    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
         stream = self._fitted()
         self._refuse_groups(groups)
-        self.check_kind(dist)
-        return stream.preparation(dist)._recalibrate(self._law())
+        return stream.preparation(self.check_kind(dist))._recalibrate(self._law())
 
     def merge(self, other: Self) -> Self:
         """Raise, because the rows of two streams have no common order."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from trueline.interop import as_distribution
 from trueline.metrics import evaluate
 
 # Entries of `evaluate` that are no scores.
@@ -68,7 +67,5 @@ def scores(
             f"prefix is of type {type(prefix).__name__}; expected a prefix of the names, such "
             f"as 'val_'. Outcomes come first, then the forecast: scores(y, F, prefix)."
         )
-    found = evaluate(
-        y, as_distribution(F), coverage=coverage, sample_weight=sample_weight, n_fit=n_fit
-    ).to_dict()
+    found = evaluate(y, F, coverage=coverage, sample_weight=sample_weight, n_fit=n_fit).to_dict()
     return {f"{prefix}{key}": float(v) for key, v in found.items() if key not in _NOT_SCORES}
