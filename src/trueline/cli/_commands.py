@@ -23,9 +23,15 @@ from trueline.cli._words import (
     supported,
 )
 from trueline.distributions import Support
-from trueline.files import Columns, FileError, Forecasts, open_forecasts
-from trueline.files._columns import Layout
-from trueline.files._passes import Sample, sample_rows
+from trueline.files import (
+    Columns,
+    FileError,
+    Forecasts,
+    Layout,
+    Sample,
+    open_forecasts,
+    sample_rows,
+)
 from trueline.recalibration import BY_NAME, Grouped, Preparation, Recalibrator
 
 # Endings of the files of maps.

@@ -17,7 +17,6 @@ from trueline.files._columns import Columns
 from trueline.files._folder import Paths
 from trueline.files._forecasts import (
     Forecasts,
-    Transformer,
     check_jobs,
     first_chunks,
     open_forecasts,
@@ -25,6 +24,7 @@ from trueline.files._forecasts import (
 )
 from trueline.files._scoring import Scoring
 from trueline.files._sink import as_typed
+from trueline.files._transformer import Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import FIRST_ROWS, Recalibrator, ScoreAccumulator
 
@@ -141,7 +141,7 @@ def evaluate(
     separator: str | None = None,
     decimal: str | None = None,
     skip_missing: bool = False,
-    coverage: float = 0.9,
+    coverage: float | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -163,8 +163,9 @@ def evaluate(
     columns : Columns, optional
         Names of columns that do not follow the conventions. With a group there is a result for
         each group.
-    coverage : float, default 0.9
-        Probability of the central interval to evaluate.
+    coverage : float, optional
+        Probability of the central interval to evaluate; by default that of the columns, which is
+        0.9 unless it is stated.
     random_state : None, int or numpy.random.Generator, default 0
         For the p-value of forecasts with steps.
 
@@ -179,11 +180,12 @@ def evaluate(
     >>> round(result.overall.crps, 6)
     0.590806
     """
-    share = level(coverage, "coverage")
+    share = None if coverage is None else level(coverage, "coverage")
     jobs = check_jobs(n_jobs)
     forecasts = open_forecasts(
         path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing
     )
+    share = forecasts.layout.coverage if share is None else share
     transform = None if recalibrator is None else Transformer(recalibrator, forecasts)
     n_maps = 0 if transform is None else transform.n_groups
     pieces = forecasts.pieces()
@@ -223,7 +225,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a file, in their order; see `sample_rows`.
+    r"""Rows of a file, in their order; see `sample_rows`.
 
     Attributes
     ----------
@@ -236,6 +238,14 @@ class Sample:
     weight : (k,) array or None
     groups : (k,) array or None
     features : dict of (k,) arrays
+
+    Examples
+    --------
+    >>> import io
+    >>> from trueline import files
+    >>> forecasts = files.open_stream(io.BytesIO(b"y,mean,std\n1.5,1,0.1\n3,2,0.5\n"))
+    >>> files.sample_rows(forecasts).dist.mean()
+    array([1., 2.])
     """
 
     forecasts: Forecasts
@@ -277,7 +287,7 @@ def sample_rows(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from trueline.files._passes import sample_rows
+    >>> from trueline.files import sample_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,0.1\n3,2,0.5\n2,3,1\n")
