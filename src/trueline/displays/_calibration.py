@@ -16,9 +16,8 @@ from trueline.displays._forecasts import (
     band_label,
     named,
     results,
-    rows_of_fit,
 )
-from trueline.metrics import CalibrationCurve, calibration_curve
+from trueline.metrics import CalibrationCurve, calibration_curve, rows_of_fits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +95,7 @@ class CalibrationDisplay(FromPredictions):
         n_fit: float | Mapping[str, float] | None = None,
     ) -> None:
         self.curves = results(curves, (CalibrationCurve,), name)
-        rows = rows_of_fit(n_fit, self.curves)
+        rows = rows_of_fits(n_fit, self.curves)
         self.errors = {key: curve.error for key, curve in self.curves.items()}
         self.floors = {key: curve.floor(rows.get(key)) for key, curve in self.curves.items()}
 
@@ -143,7 +142,7 @@ class CalibrationDisplay(FromPredictions):
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        rows = rows_of_fit(n_fit, forecasts)
+        rows = rows_of_fits(n_fit, forecasts)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,
             "confidence": confidence,

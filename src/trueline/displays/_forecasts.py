@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Self, TypeVar
 
-from trueline._validation import check_row_count
 from trueline.displays import _style
 from trueline.distributions import Distribution
 from trueline.interop import read_forecast
@@ -125,22 +124,6 @@ def own_name(values: Any) -> str | None:
     """Name of a pandas or polars series, if it has one."""
     name = getattr(values, "name", None)
     return name if isinstance(name, str) and name else None
-
-
-def rows_of_fit(
-    n_fit: float | Mapping[str, float] | None, names: Mapping[str, Any]
-) -> dict[str, float]:
-    """Return the number of rows of the fit by name."""
-    if n_fit is None:
-        return {}
-    if not isinstance(n_fit, Mapping):
-        check_row_count(n_fit, "n_fit")
-        return dict.fromkeys(names, n_fit)
-    for key, value in n_fit.items():
-        if key not in names:
-            raise ValueError(f"n_fit names {key!r}; expected names of forecasts: {list(names)}.")
-        check_row_count(value, f"n_fit[{key!r}]")
-    return dict(n_fit)
 
 
 def band_label(shown: Mapping[str, Any], name: str, confidence: float) -> str:

@@ -16,9 +16,14 @@ from trueline.displays._forecasts import (
     band_label,
     named,
     results,
-    rows_of_fit,
 )
-from trueline.metrics import PITDifference, PITHistogram, pit_difference, pit_histogram
+from trueline.metrics import (
+    PITDifference,
+    PITHistogram,
+    pit_difference,
+    pit_histogram,
+    rows_of_fits,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +135,7 @@ class PITDisplay(FromPredictions):
         """
         _style.require_matplotlib(f"{cls.__name__}.from_predictions")
         forecasts = named(dist, name)
-        rows = rows_of_fit(n_fit, forecasts)
+        rows = rows_of_fits(n_fit, forecasts)
         options: dict[str, Any] = {
             "sample_weight": sample_weight,
             "confidence": confidence,

@@ -9,11 +9,12 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
-from trueline.metrics._compare import Difference, score_difference
+from trueline.metrics._compare import Comparison, compare
+from trueline.metrics._difference import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
-from trueline.metrics._rows import check_forecast, check_rows
+from trueline.metrics._rows import check_forecast, check_rows, rows_of_fits
 from trueline.metrics._scores import (
     coverage,
     crps,
@@ -45,6 +46,7 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationTest",
     "CalibrationVerdict",
+    "Comparison",
     "CoverageVerdict",
     "Difference",
     "Evaluation",
@@ -64,6 +66,7 @@ __all__ = [
     "chance_range",
     "check_forecast",
     "check_rows",
+    "compare",
     "coverage",
     "crps",
     "decide_coverage",
@@ -78,6 +81,7 @@ __all__ = [
     "pit_difference",
     "pit_histogram",
     "recalibration_map",
+    "rows_of_fits",
     "score_difference",
     "sharpness",
 ]

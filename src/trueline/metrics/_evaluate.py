@@ -233,15 +233,13 @@ def evaluate(
     Calibration error 68.5 times its floor: recalibrate on held-out rows.
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    p = check_levels(levels)
-    n_fit = rows_of_fit(n_fit, dist)
-    c = level(coverage, "coverage")
-    rng = generator(random_state)
-    dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
-    atoms = AtomSums()
-    sums, rows = one_pass(y, dist, w, c, rng, atoms)
-    context = Context(p, c, n_fit, dist._draw_count)
-    return judge(sums, rows, w, atoms, context)
+    context = Context(
+        check_levels(levels),
+        level(coverage, "coverage"),
+        rows_of_fit(n_fit, dist),
+        dist._draw_count,
+    )
+    return evaluate_rows(y, dist, w, context, generator(random_state))
 
 
 class Rows(NamedTuple):
@@ -262,6 +260,24 @@ class Context(NamedTuple):
 
 
 Sums = list[dict[str, float]]
+# Called with each block of rows and its scores.
+Look = Callable[[slice, dict[str, FloatArray]], None]
+
+
+def evaluate_rows(
+    y: FloatArray,
+    dist: Distribution,
+    w: FloatArray | None,
+    context: Context,
+    rng: np.random.Generator,
+    look: Look | None = None,
+) -> Evaluation:
+    """Return every diagnostic of checked rows; for ``look`` see `one_pass`."""
+    # This warns where the levels lack support.
+    dist._take(np.zeros(1, dtype=np.intp)).interval(context.coverage)
+    atoms = AtomSums()
+    sums, rows = one_pass(y, dist, w, context.coverage, rng, atoms, look)
+    return judge(sums, rows, w, atoms, context)
 
 
 def one_pass(
@@ -271,7 +287,7 @@ def one_pass(
     coverage: float,
     rng: np.random.Generator,
     atoms: AtomSums,
-    look: Callable[[slice, dict[str, FloatArray]], None] | None = None,
+    look: Look | None = None,
 ) -> tuple[Sums, Rows]:
     """Return sums over blocks of rows, and the rows for the diagnostics that sort.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +60,30 @@ def rows_of_fit(n_fit: float | None, dist: Distribution) -> float | None:
         return dist._n_fit
     check_row_count(n_fit, "n_fit")
     return n_fit
+
+
+def rows_of_fits(
+    n_fit: float | Mapping[str, float] | None, names: Iterable[str]
+) -> dict[str, float]:
+    """Return the given numbers of rows of the fits of several forecasts by name, checked.
+
+    Examples
+    --------
+    >>> from trueline.metrics import rows_of_fits
+    >>> rows_of_fits(100, ["a", "b"]), rows_of_fits({"b": 50}, ["a", "b"])
+    ({'a': 100, 'b': 100}, {'b': 50})
+    """
+    if n_fit is None:
+        return {}
+    if not isinstance(n_fit, Mapping):
+        check_row_count(n_fit, "n_fit")
+        return dict.fromkeys(names, n_fit)
+    known = list(names)
+    for key, value in n_fit.items():
+        if key not in known:
+            raise ValueError(f"n_fit names {key!r}; expected names of forecasts: {known}.")
+        check_row_count(value, f"n_fit[{key!r}]")
+    return dict(n_fit)
 
 
 def total(rows: FloatArray, w: FloatArray | None) -> float:
