@@ -306,7 +306,7 @@ def test_a_report_of_a_map_judges_all_rows(trueline, past, page):
 
 
 def test_a_report_of_many_rows_says_that_they_were_drawn(trueline, past, page, monkeypatch):
-    monkeypatch.setattr("trueline.files._passes._MOST_SAMPLED", 1500)
+    monkeypatch.setattr("trueline.files._layout._MOST_VALUES", 1500)
     run = trueline("report", "past.csv", "-o", "r.html")
     assert "500 of them were drawn at random\n" in run.out
     assert page[0][1]["title"] == "past.csv (500 of 2,000 rows, drawn at random)"

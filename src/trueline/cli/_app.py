@@ -27,7 +27,8 @@ app = typer.Typer(
         "  trueline evaluate past.csv                  do the intervals hold?\n"
         "  trueline fit past.csv -o map.json           learn a map from the past\n"
         "  trueline apply map.json new.csv -o out.csv  recalibrate new forecasts\n"
-        "  trueline report past.csv -o report.html     a page that shows it"
+        "  trueline report past.csv -o report.html     a page that shows it\n"
+        "  trueline compare a.csv b.csv                which forecast is best?"
     ),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -341,6 +342,50 @@ def report(
     page = _report.Page(out, title, unit, random_state)
     chosen = None if method is None else method.value
     _report.report(file, map_file, page, chosen, columns, text, force, json)
+
+
+@app.command(short_help="Compare forecasts of the same rows, or maps.")
+@command
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y)
+def compare(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files with the same rows in the same order, one forecast each; or one file for "
+            "--map. - is standard input.",
+        ),
+    ],
+    map_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--map",
+            metavar="MAP",
+            help="Compare FILE with its forecasts after this map. May be repeated.",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Name of a forecast, once for each; default the names of the files and maps.",
+        ),
+    ] = None,
+    *,
+    columns: Any,
+    text: Any,
+    random_state: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Show which of several forecasts of the same rows is best, and how sure that is.
+
+    The one with the lowest CRPS wins; a difference is clear if chance does not explain it. Rows
+    are taken as independent. If there are more than a million rows, a million are drawn at random.
+    """
+    from trueline.cli import _compare
+
+    compared = _compare.Compared(files, map_file or [], name or [])
+    _compare.compare(compared, columns, text, random_state, json)
 
 
 @app.command(short_help="Write example files to try the other commands on.")

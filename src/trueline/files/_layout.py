@@ -18,6 +18,8 @@ from trueline.recalibration import Grouped, Isotonic, Recalibrator
 Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 #: The coverage of intervals, unless another is asked for.
 USUAL_COVERAGE = 0.9
+# The most values that are held in memory at once.
+_MOST_VALUES = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,11 @@ class Layout:
         """All columns that are read, without repetition."""
         named = (self.y, self.group, self.weight, *self.features)
         return list(dict.fromkeys([*self.forecast, *(n for n in named if n is not None)]))
+
+    @property
+    def most_drawn(self) -> int:
+        """The most rows that are held in memory at once, such as for a report."""
+        return max(_MOST_VALUES // len(self.used), 1)
 
     @property
     def must_be_there(self) -> tuple[str, ...]:
