@@ -10,7 +10,7 @@ from typing import Any
 
 # Options that name columns; Python takes them together, as `Columns`.
 _COLUMNS = {"y", "mean", "std", "quantile_columns", "sample_columns"}
-_COLUMNS |= {"kind", "group", "weight", "x"}
+_COLUMNS |= {"kind", "lower", "upper", "coverage", "group", "weight", "x"}
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Option:
     """
 
     name: str
-    value: str | bool | None = None
+    value: str | float | bool | None = None
 
     def __str__(self) -> str:
         if self.name in _COLUMNS:

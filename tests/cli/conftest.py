@@ -1,5 +1,6 @@
 """A folder with files of forecasts, and the command line in it."""
 
+import io
 import sys
 from typing import NamedTuple
 
@@ -28,9 +29,10 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def trueline(folder, monkeypatch, capsys):
-    """Run a command line such as ``trueline("fit", "past.csv")``."""
+    """Run a command line such as ``trueline("fit", "past.csv")``, with standard input if given."""
 
-    def run(*arguments: str) -> Run:
+    def run(*arguments: str, stdin: bytes = b"") -> Run:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         monkeypatch.setattr(sys, "argv", ["trueline", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as stopped:

@@ -34,17 +34,19 @@ for line in open("/proc/self/status"):
 """
 
 
-def peak(*arguments: str) -> float:
+def peak(*arguments: str, stdin: str = os.devnull) -> float:
     """Peak memory of a command, in MB."""
     # One allocator and one thread, so that chance has little to say.
     quiet = {"ARROW_DEFAULT_MEMORY_POOL": "system", "ARROW_IO_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **quiet},
-    )
+    with Path(stdin).open() as source:
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, *arguments],
+            stdin=source,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, **quiet},
+        )
     return int(done.stderr.split()[-1]) / 1e3
 
 
@@ -77,6 +79,8 @@ def test_memory_does_not_grow_with_the_file(folder):
         name: peak(*arguments("large")) - peak(*arguments("small"))
         for name, arguments in commands.items()
     }
+    piped = ["apply", "map.json", "-", "-o", "-"]
+    growth["pipe"] = peak(*piped, stdin="large.csv") - peak(*piped, stdin="small.csv")
     # 104 MB more of file
     assert large - small > 100
     assert max(growth.values()) < (large - small) / 2, growth

@@ -50,6 +50,111 @@ def test_names_that_are_given_win(asked, kind, forecast):
     assert (layout.kind, layout.forecast) == (kind, forecast)
 
 
+@pytest.mark.parametrize(
+    "asked, names, forecast, levels",
+    [
+        ({"lower": "a", "upper": "b"}, ["a", "b", "mean"], ("a", "b"), (0.1, 0.9)),
+        (
+            {"lower": "a", "upper": "b", "mean": "m"},
+            ["m", "b", "a", "std"],
+            ("a", "m", "b"),
+            (0.1, 0.5, 0.9),
+        ),
+        ({}, ["ds", "yhat_lower", "yhat_upper"], ("yhat_lower", "yhat_upper"), (0.1, 0.9)),
+        (
+            {},
+            ["yhat", "yhat_lower", "yhat_upper"],
+            ("yhat_lower", "yhat", "yhat_upper"),
+            (0.1, 0.5, 0.9),
+        ),
+    ],
+)
+def test_an_interval_of_stated_coverage(asked, names, forecast, levels):
+    layout = Columns(**asked, coverage=0.8).find(["y", *names])
+    assert (layout.kind, layout.forecast, layout.coverage) == ("intervals", forecast, 0.8)
+    np.testing.assert_allclose(layout.levels, levels)
+    assert layout.describe() == f"80% interval forecasts ({', '.join(forecast)})"
+
+
+def test_an_interval_without_a_middle_is_a_normal_forecast():
+    """Its score is linear between and outside its ends, as that of a normal forecast is."""
+    F = tl.Normal([3.0, 5.0], [1.0, 2.0])
+    layout = Columns(lower="a", upper="b", coverage=0.8).find(["a", "b"], y=False)
+    G = layout.distribution(F.interval(0.8))
+    levels = [0.001, 0.1, 0.4, 0.9, 0.999]
+    np.testing.assert_allclose(G.ppf(levels), F.ppf(levels), rtol=1e-12)
+    np.testing.assert_allclose(G.crps([1.0, 9.0]), F.crps([1.0, 9.0]), rtol=1e-12)
+
+
+def test_the_coverage_of_the_columns_is_that_of_the_work(tmp_path):
+    file = tmp_path / "prophet.csv"
+    file.write_text("y,yhat_lower,yhat_upper\n" + "".join(f"{i},20,30\n" for i in range(50)))
+    columns = Columns(coverage=0.8)
+    assert tl.files.evaluate(file, columns=columns).overall.coverage_target == 0.8
+    R = tl.files.fit(file, columns=columns)
+    tl.files.apply(R, file, tmp_path / "out.csv", columns=columns)
+    header = (tmp_path / "out.csv").read_text().splitlines()[0]
+    assert header == "y,yhat_lower,yhat_upper,lower_0.8,upper_0.8"
+
+
+@pytest.mark.parametrize(
+    "asked, message",
+    [
+        (
+            {"lower": "a", "coverage": 0.8},
+            (
+                "Columns(lower='a') is one end of an interval; expected both. Name the column of "
+                "the other with Columns(upper=...)."
+            ),
+        ),
+        (
+            {"lower": "a", "upper": "b"},
+            (
+                "f.csv does not say which share of the outcomes the interval from 'a' to 'b' "
+                "should hold. State it, as in Columns(coverage=0.8)."
+            ),
+        ),
+        (
+            {},
+            (
+                "f.csv does not say which share of the outcomes the interval from 'yhat_lower' to "
+                "'yhat_upper' should hold. State it, as in Columns(coverage=0.8), the default of "
+                "Prophet."
+            ),
+        ),
+        (
+            {"lower": "a", "upper": "a", "coverage": 0.8},
+            (
+                "column 'a' is named twice as a part of the interval, by Columns(lower=...) and "
+                "Columns(upper=...); expected different columns."
+            ),
+        ),
+        (
+            {"lower": "a", "upper": "b", "std": "s", "coverage": 0.8},
+            (
+                "the options name forecasts of several kinds (Columns(std=...): normal, "
+                "Columns(lower=...): intervals, Columns(upper=...): intervals); expected one."
+            ),
+        ),
+        (
+            {"lower": "a", "upper": "c", "coverage": 0.8},
+            (
+                "f.csv has no column 'c'; its columns are y, a, b, s, yhat_lower, yhat_upper. Name "
+                "one with Columns(upper=...)."
+            ),
+        ),
+        (
+            {"lower": "a", "upper": "b", "coverage": 80},
+            "coverage holds 80.0; expected levels in (0, 1). Write 80% as 0.8.",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_interval(asked, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  # the whole message is compared
+        Columns(**asked).find(["y", "a", "b", "s", "yhat_lower", "yhat_upper"], file="f.csv")
+    assert str(caught.value) == message
+
+
 def test_a_mean_that_is_named_is_a_point_forecast_without_std():
     assert Columns(mean="m").find(["y", "m", "q0.1", "q0.9"]).kind == "point"
 

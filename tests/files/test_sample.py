@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.files.cases import ENDINGS, make_case
-from trueline.files import Columns, _passes
+from trueline.files import Columns, _layout
 from trueline.files._passes import sample_rows
 
 
@@ -51,7 +51,7 @@ def test_every_row_has_the_same_chance(tmp_path):
 
 
 def test_wide_forecasts_give_fewer_rows(monkeypatch, tmp_path):
-    monkeypatch.setattr(_passes, "_MOST_SAMPLED", 1300)
+    monkeypatch.setattr(_layout, "_MOST_VALUES", 1300)
     file = make_case("samples", n=500).write(tmp_path / "past.csv")
     assert len(draw(file, 400).y) == 100  # 12 draws and the outcome
 

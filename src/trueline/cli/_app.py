@@ -20,12 +20,15 @@ app = typer.Typer(
         "Files are CSV, TSV, Parquet or Arrow, of any size. Outcomes are in column y; forecasts in "
         "mean and std, in quantiles q0.05, q0.5, ..., in lower_0.9 and upper_0.9, in sample_0, "
         "sample_1, ..., or in mean alone. Options name other columns. A folder is read as one "
-        "file, and so are the files of a pattern, which needs quotes: '2024-*.parquet'.\n\n"
+        "file, and so are the files of a pattern, which needs quotes: '2024-*.parquet'. The "
+        "name - is standard input or output, in CSV.\n\n"
         "\b\n"
+        "  trueline sample past.csv new.csv            example files to try these on\n"
         "  trueline evaluate past.csv                  do the intervals hold?\n"
         "  trueline fit past.csv -o map.json           learn a map from the past\n"
         "  trueline apply map.json new.csv -o out.csv  recalibrate new forecasts\n"
-        "  trueline report past.csv -o report.html     a page that shows it"
+        "  trueline report past.csv -o report.html     a page that shows it\n"
+        "  trueline compare a.csv b.csv                which forecast is best?"
     ),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -39,11 +42,25 @@ Method = StrEnum("Method", ["isotonic", "smooth", "beta", "scaling", "auto", "gr
 Kind = StrEnum("Kind", ["normal", "point", "quantiles", "intervals", "samples"])
 
 # Arguments and options that commands share.
-File = Annotated[Path, typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes.")]
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes; - is standard input."),
+]
 MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
 Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; default y.")]
-Mean = Annotated[str | None, typer.Option(metavar="COLUMN", help="Means; default mean.")]
+Mean = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Means; default mean. With --lower and --upper, the middle of the interval.",
+    ),
+]
 Std = Annotated[str | None, typer.Option(metavar="COLUMN", help="Standard deviation; default std.")]
+Lower = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Lower end of an interval; needs --upper and --coverage."),
+]
+Upper = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upper end of that interval.")]
 QuantileColumns = Annotated[
     str | None,
     typer.Option(metavar="PREFIX", help="Start of the quantiles' names; default q, as in q0.05."),
@@ -54,6 +71,14 @@ SampleColumns = Annotated[
 ]
 KindOption = Annotated[
     Kind | None, typer.Option("--kind", help="Forecast to use if there are several.")
+]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="Coverage of the intervals to evaluate, default 0.9; with --lower and --upper, the "
+        "coverage that their interval should have.",
+    ),
 ]
 Group = Annotated[str | None, typer.Option(metavar="COLUMN", help="Group of each row.")]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weight of each row.")]
@@ -103,6 +128,8 @@ _FORECAST = {
     "quantile_columns": QuantileColumns,
     "sample_columns": SampleColumns,
     "kind": KindOption,
+    "lower": Lower,
+    "upper": Upper,
     "separator": Separator,
     "decimal": Decimal,
     "skip_missing": SkipMissing,
@@ -120,7 +147,7 @@ def forecast_options(**others: Any) -> Callable[[Callable[..., None]], Callable[
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(**given: Any) -> None:
-            from trueline.cli._commands import TextFormat
+            from trueline.cli._reading import TextFormat
             from trueline.files import Columns
 
             values = {name: given.pop(name) for name in options}
@@ -165,16 +192,13 @@ def _main(
 
 @app.command()
 @command
-@forecast_options(group=Group, weight=Weight, y=Y)
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y)
 def evaluate(
     file: File,
     map_file: Annotated[
         Path | None,
         typer.Option("--map", metavar="MAP", help="Evaluate the forecasts after this map."),
     ] = None,
-    coverage: Annotated[
-        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
-    ] = 0.9,
     *,
     columns: Any,
     text: Any,
@@ -183,17 +207,22 @@ def evaluate(
     """Show whether the intervals hold, and how good the forecasts are."""
     from trueline.cli import _commands
 
-    _commands.evaluate(file, map_file, columns, coverage, text, json)
+    _commands.evaluate(file, map_file, columns, text, json)
 
 
 @app.command(short_help="Learn a map from past forecasts and outcomes.")
 @command
-@forecast_options(group=Group, weight=Weight, y=Y)
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y)
 def fit(
     file: File,
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", metavar="MAP", help="File to write: .json or .bin (smaller)."),
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="MAP",
+            help="File to write: .json or .bin (smaller); - is standard output.",
+        ),
     ],
     method: MethodOption = Method.isotonic,
     support: Annotated[
@@ -237,14 +266,18 @@ def apply(
     map_file: MapFile,
     file: File,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="File or folder to write.")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="File or folder to write; - is standard output."
+        ),
     ],
     coverage: Annotated[
         list[float] | None,
         typer.Option(
             metavar="SHARE",
             help="Write lower_ and upper_ ends of this interval. May be repeated; default "
-            "0.9, unless there are quantiles or moments.",
+            "0.9, unless there are quantiles or moments. With --lower and --upper it is the "
+            "coverage of their interval; write other levels with --quantiles.",
         ),
     ] = None,
     quantiles: Annotated[
@@ -275,10 +308,13 @@ def apply(
 
 @app.command(short_help="Write a page: before and after recalibration.")
 @command
-@forecast_options(group=Group, weight=Weight, y=Y, x=Features)
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y, x=Features)
 def report(
     file: File,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="HTML", help="Page to write.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="HTML", help="Page to write; - is standard output."),
+    ],
     map_file: Annotated[
         Path | None,
         typer.Option("--map", metavar="MAP", help="Show before and after this map."),
@@ -287,9 +323,6 @@ def report(
         Method | None,
         typer.Option("--method", help="Kind of map to fit if there is no --map; default isotonic."),
     ] = None,
-    coverage: Annotated[
-        float, typer.Option(metavar="SHARE", help="Coverage of the intervals to evaluate.")
-    ] = 0.9,
     *,
     columns: Any,
     text: Any,
@@ -304,11 +337,80 @@ def report(
     Without --map, a random half of the rows fits one, and the page judges it on the other half.
     If there are more than a million rows, a million are drawn at random.
     """
-    from trueline.cli import _commands
+    from trueline.cli import _report
 
-    page = _commands.Page(out, coverage, title, unit, random_state)
+    page = _report.Page(out, title, unit, random_state)
     chosen = None if method is None else method.value
-    _commands.report(file, map_file, page, chosen, columns, text, force, json)
+    _report.report(file, map_file, page, chosen, columns, text, force, json)
+
+
+@app.command(short_help="Compare forecasts of the same rows, or maps.")
+@command
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y)
+def compare(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Files with the same rows in the same order, one forecast each; or one file for "
+            "--map. - is standard input.",
+        ),
+    ],
+    map_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--map",
+            metavar="MAP",
+            help="Compare FILE with its forecasts after this map. May be repeated.",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Name of a forecast, once for each; default the names of the files and maps.",
+        ),
+    ] = None,
+    *,
+    columns: Any,
+    text: Any,
+    random_state: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Show which of several forecasts of the same rows is best, and how sure that is.
+
+    The one with the lowest CRPS wins; a difference is clear if chance does not explain it. Rows
+    are taken as independent. If there are more than a million rows, a million are drawn at random.
+    """
+    from trueline.cli import _compare
+
+    compared = _compare.Compared(files, map_file or [], name or [])
+    _compare.compare(compared, columns, text, random_state, json)
+
+
+@app.command(short_help="Write example files to try the other commands on.")
+@command
+def sample(
+    past: Annotated[
+        Path, typer.Argument(metavar="PAST", help="File to write; - is standard output.")
+    ],
+    new: Annotated[
+        Path | None, typer.Argument(metavar="NEW", help="File to write with later rows.")
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, metavar="NUMBER", help="Number of rows of PAST.")] = (
+        2000
+    ),
+    random_state: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Write made-up forecasts that are too sure, with their outcomes.
+
+    They are daily sales of three stores: columns day, store, y, mean and std. PAST is for fit, and
+    NEW has the days after, half as many rows. The endings set the formats.
+    """
+    from trueline.cli import _sample
+
+    _sample.sample(past, new, rows, random_state, force)
 
 
 @app.command()

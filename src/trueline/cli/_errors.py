@@ -95,10 +95,11 @@ def _spell(option: Option) -> str:
     if option.name in ("to_json", "to_bytes"):
         return "trueline fit"
     flag = "-o" if option.name == "out" else "--" + option.name.replace("_", "-")
-    if not isinstance(option.value, str):
+    if option.value is None or isinstance(option.value, bool):
         return flag
     # A shell needs no quotes around a comma, but a sentence does; a tab has a name.
-    shown = {"\t": "tab", ",": "','"}.get(option.value) or shlex.quote(option.value)
+    value = str(option.value)
+    shown = {"\t": "tab", ",": "','"}.get(value) or shlex.quote(value)
     return f"{flag} {shown}"
 
 

@@ -24,13 +24,12 @@ from trueline._load import load
 from trueline._messages import listed, reason
 from trueline._validation import CalibrationWarning, UnknownGroupsWarning, level
 from trueline._warnings import each_warning_once, warn
-from trueline.files import Columns, FileError, Forecasts
+from trueline.files import Columns, FileError, Forecasts, Layout
 from trueline.files._apply import AddedColumns
 from trueline.files._chunks import Chunk, GroupCodes
-from trueline.files._columns import Layout
-from trueline.files._forecasts import Transformer
 from trueline.files._scoring import Scoring
 from trueline.files._source import File
+from trueline.files._transformer import Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import FIRST_ROWS, Key, Preparation, Recalibrator, ScoreAccumulator
 from trueline.recalibration._binary import decode, encode

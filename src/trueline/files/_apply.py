@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,27 +23,31 @@ from trueline.files._columns import Columns
 from trueline.files._folder import Folder, Paths
 from trueline.files._forecasts import (
     Forecasts,
-    Transformer,
     check_jobs,
     open_forecasts,
     work_on,
 )
+from trueline.files._layout import USUAL_COVERAGE
 from trueline.files._sink import (
     ColumnTypes,
     Sink,
     WiderTypeError,
     open_sink,
     open_sink_in_folder,
+    open_sink_on_stream,
 )
 from trueline.files._source import SEPARATORS, File, Source, known_ending
+from trueline.files._transformer import Transformer
 from trueline.files._whole_folder import whole_folder
 from trueline.recalibration import Recalibrator
+
+_Opened = Callable[[], AbstractContextManager[Sink]]
 
 
 def apply(
     recalibrator: Recalibrator,
     path: Paths | Forecasts,
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | BinaryIO,
     *,
     columns: Columns | None = None,
     separator: str | None = None,
@@ -75,11 +79,13 @@ def apply(
     skip_missing : bool, default False
         Whether rows with a missing forecast are written with empty cells in the new columns. They
         are an error otherwise.
-    out : path
+    out : path or binary stream
         The file to write, or the folder if several files are read. It must neither contain what
-        is read nor lie in it.
+        is read nor lie in it. A stream, such as ``sys.stdout.buffer``, gets CSV row by row, so
+        that an error in a later row comes after the rows before it.
     coverage : float or sequence of float, optional
-        Probabilities of central intervals; 0.9 if there are neither quantiles nor moments.
+        Probabilities of central intervals. If there are neither quantiles nor moments, by default
+        that of the columns, which is 0.9 unless it is stated.
     quantiles : float or sequence of float, optional
         Levels of quantiles.
     moments : bool, default False
@@ -120,19 +126,40 @@ def apply(
         path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing, y=False
     )
     source = forecasts.source
-    added = AddedColumns(coverage, quantiles, moments, prefix)
+    added = AddedColumns(coverage, quantiles, moments, prefix, usual=forecasts.layout.coverage)
     for file in _all_files(source):
         added.check(file)
     writer = _Writer(forecasts, Transformer(recalibrator, forecasts), added)
     with each_warning_once():
         if isinstance(source, Folder):
-            files, parts = writer.write_folder(source, Path(out), jobs, progress, force=force)
+            folder = _folder_to_write(out, source)
+            files, parts = writer.write_folder(source, folder, jobs, progress, force=force)
         else:
-            opened = partial(open_sink, Path(out), force=force)
-            files, parts = [], [writer.write(forecasts, Path(out), opened, progress)]
+            opened: _Opened
+            if isinstance(out, str | os.PathLike):
+                opened = partial(open_sink, Path(out), force=force)
+                to_text = _is_text(Path(out))
+            else:
+                opened, to_text = partial(open_sink_on_stream, out), True
+            files, parts = [], [writer.write(forecasts, opened, progress, to_text=to_text)]
         forecasts.conclude(files)
         writer.transform.finish(parts)
     return source.rows + source.skipped
+
+
+def _folder_to_write(out: str | os.PathLike[str] | BinaryIO, source: Folder) -> Path:
+    if isinstance(out, str | os.PathLike):
+        return Path(out)
+    raise FileError(
+        f"{source.path} holds several files, which are written to a folder and not to a stream. "
+        f"Name a folder with ",
+        Option("out"),
+        ".",
+    )
+
+
+def _is_text(path: Path) -> bool:
+    return known_ending(path, writing=True)[0] in SEPARATORS
 
 
 def _all_files(source: Source) -> list[File]:
@@ -151,13 +178,13 @@ class _Writer:
     def write(
         self,
         forecasts: Forecasts,
-        path: Path,
-        opened: Callable[[], AbstractContextManager[Sink]],
+        opened: _Opened,
         progress: Progress | None,
+        *,
+        to_text: bool,
     ) -> Transformer:
         """Write one file; return the map that was applied, which knows the groups that it met."""
         source = forecasts.source
-        to_text = known_ending(path, writing=True)[0] in SEPARATORS
         types = None if source.typed or to_text else ColumnTypes()
         while True:
             transform = self.transform.part()
@@ -189,7 +216,7 @@ class _Writer:
             def write(i: int, report: Progress) -> Transformer:
                 path = folder / names[i]
                 opened = partial(open_sink_in_folder, path, shown=out / names[i])
-                return self.write(files[i], path, opened, report)
+                return self.write(files[i], opened, report, to_text=_is_text(path))
 
             files = [self.forecasts.part(file) for file in source.files]
             parts = list(work_on(files, write, jobs, progress))
@@ -247,6 +274,8 @@ class AddedColumns:
     ----------
     coverage, quantiles, moments, prefix
         See `trueline.files.apply`.
+    usual : float, default 0.9
+        The coverage if nothing is asked for.
 
     Examples
     --------
@@ -261,11 +290,12 @@ class AddedColumns:
         quantiles: float | Sequence[float],
         moments: bool,
         prefix: str,
+        usual: float = USUAL_COVERAGE,
     ) -> None:
         self.coverage = _distinct(coverage, "coverage")
         self.quantiles = _distinct(quantiles, "quantiles")
         if not (self.coverage.size or self.quantiles.size or moments):
-            self.coverage = np.array([0.9])
+            self.coverage = np.array([usual])
         self.moments = moments
         ends = [f"{end}_{c:.12g}" for c in self.coverage for end in ("lower", "upper")]
         levels = [f"q{q:.12g}" for q in self.quantiles]

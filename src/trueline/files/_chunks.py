@@ -16,7 +16,7 @@ from trueline._files import FileError
 from trueline._messages import Option, Part, shortened
 from trueline._validation import FloatArray, all_finite
 from trueline.distributions import Distribution
-from trueline.files._columns import Layout
+from trueline.files._layout import Layout
 from trueline.files._source import File
 from trueline.recalibration import Key
 

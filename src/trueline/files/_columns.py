@@ -7,132 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NoReturn, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 from trueline._files import FileError
 from trueline._messages import Option, Part, did_you_mean, joined, listed
-from trueline._validation import FloatArray
-from trueline.distributions import Distribution, Normal, Point, Quantiles, Samples
+from trueline._validation import level as check_level
+from trueline.files._layout import USUAL_COVERAGE, Kind, Layout
 from trueline.interop.column_names import (
     interval_levels,
     levels_after,
     numbered_after,
     percents_after,
 )
-from trueline.recalibration import Grouped, Isotonic, Recalibrator
 
 if TYPE_CHECKING:
     from trueline.files._source import Source
 
 # Other names of standard deviations.
 _SPREADS = ("sd", "sigma", "stdev", "stddev", "std_dev", "scale", "se")
-Kind = Literal["normal", "point", "quantiles", "intervals", "samples"]
 
 _CENTRES = ("mean", "prediction")
+# Prophet's names of the ends and the middle of an interval, and its default coverage.
+_PROPHET = ("yhat_lower", "yhat_upper", "yhat")
+_PROPHETS_COVERAGE = 0.8
 _OUTCOMES = ("target", "actual", "observed", "outcome", "y_true", "truth", "label", "value")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The columns of a file that are used.
-
-    Attributes
-    ----------
-    kind : str
-    forecast : tuple of str
-        Columns of the forecast, in the order that `distribution` expects.
-    levels : tuple of float
-        Levels of the quantiles.
-    y, group, weight : str or None
-    features : tuple of str
-    doubt : tuple
-        Parts of a warning about columns that may have been meant instead; empty if there is none.
-
-    Examples
-    --------
-    >>> from trueline.files import Columns
-    >>> layout = Columns(group="store").find(["y", "mean", "std", "store"])
-    >>> layout.used, layout.learner(None)
-    (['mean', 'std', 'y', 'store'], Grouped())
-    """
-
-    kind: Kind
-    forecast: tuple[str, ...]
-    levels: tuple[float, ...] = ()
-    y: str | None = None
-    group: str | None = None
-    weight: str | None = None
-    features: tuple[str, ...] = ()
-    doubt: tuple[Part, ...] = ()
-
-    @property
-    def used(self) -> list[str]:
-        """All columns that are read, without repetition."""
-        named = (self.y, self.group, self.weight, *self.features)
-        return list(dict.fromkeys([*self.forecast, *(n for n in named if n is not None)]))
-
-    @property
-    def must_be_there(self) -> tuple[str, ...]:
-        """The columns of the forecast and the outcomes, without which a row cannot be used."""
-        return self.forecast if self.y is None else (*self.forecast, self.y)
-
-    def describe(self) -> str:
-        """Return the kind of forecast and its columns in words."""
-        names = listed(self.forecast, most=3)
-        if self.kind in ("quantiles", "samples") and len(self.forecast) > 3:
-            names = f"{self.forecast[0]} to {self.forecast[-1]}, {len(self.forecast)} columns"
-        return f"{self.kind.removesuffix('s')} forecasts ({names})"
-
-    @property
-    def score_kind(self) -> str:
-        """The ``score_kind`` of the forecasts."""
-        classes: dict[str, type[Distribution]] = {"normal": Normal, "point": Point}
-        return classes.get(self.kind, Quantiles).score_kind  # that of samples is the same
-
-    def learner(self, recalibrator: Recalibrator | None) -> Recalibrator:
-        """Return the recalibrator to fit on these columns, checked; there is a default for None."""
-        if recalibrator is None:
-            return Isotonic() if self.group is None else Grouped()
-        if not isinstance(recalibrator, Recalibrator):
-            raise TypeError(
-                f"recalibrator is {recalibrator!r}; expected a recalibrator, such as Isotonic()."
-            )
-        if recalibrator.needs_features:
-            raise FileError(
-                "a conditional map is learned from features and cannot be fitted on a file; "
-                "expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
-                "Conditional().fit(y, dist, X=X)."
-            )
-        if not recalibrator.learns_from_scores:
-            raise FileError(
-                f"{recalibrator!r} depends on the order of rows and cannot be fitted on a file; "
-                f"expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
-                f"{type(recalibrator).__name__}().fit(y, dist)."
-            )
-        if recalibrator.needs_groups and self.group is None:
-            raise FileError(
-                "a map per group needs the column of the groups. Name it with ",
-                Option("group"),
-                ".",
-            )
-        if not recalibrator.needs_groups and self.group is not None:
-            raise FileError(
-                f"{recalibrator!r} fits one map for all rows and takes no ",
-                Option("group"),
-                f"; expected Grouped({recalibrator!r}).",
-            )
-        return recalibrator
-
-    def distribution(self, columns: Sequence[FloatArray]) -> Distribution:
-        """Return the forecasts in these checked columns; quantiles must not cross."""
-        if self.kind == "normal":
-            return Normal(*columns)
-        if self.kind == "point":
-            return Point(columns[0])
-        values = np.column_stack(columns)
-        return Samples(values) if self.kind == "samples" else Quantiles(self.levels, values)
 
 
 @dataclass(frozen=True)
@@ -142,18 +40,25 @@ class Columns:
     The outcomes are ``y``. The forecast is one of: ``mean`` (or ``prediction``) and ``std``;
     quantiles ``q0.05``, ``q0.5``, ...; intervals ``lower_0.9`` and ``upper_0.9``; draws
     ``sample_0``, ``sample_1``, ...; or a ``mean`` alone, a point forecast. A ``mean`` beside
-    quantiles, intervals or draws is ignored.
+    quantiles, intervals or draws is ignored. Prophet's ``yhat_lower``, ``yhat_upper`` and ``yhat``
+    are known as well, but their `coverage` must be stated.
 
     Parameters
     ----------
     y : str, optional
         Column of the outcomes.
     mean, std : str, optional
-        Columns of the mean and the standard deviation.
+        Columns of the mean and the standard deviation. With `lower` and `upper`, `mean` is the
+        middle of the interval, which is taken for the median.
     quantile_columns, sample_columns : str, optional
         Start of the names of the quantiles, before the level, or of the draws, before the number.
     kind : {"normal", "point", "quantiles", "intervals", "samples"}, optional
         Kind of forecast to use if a file holds several.
+    lower, upper : str, optional
+        Columns of the ends of an interval, whose names do not say its coverage.
+    coverage : float, optional
+        Coverage of that interval, between 0 and 1. It is also the coverage of the intervals that
+        are evaluated or written, unless another is asked for; by default that is 0.9.
     group, weight : str, optional
         Columns of the group and the weight of each row; none by default.
     x : tuple of str, optional
@@ -166,6 +71,8 @@ class Columns:
     'quantile forecasts (q0.1, q0.9)'
     >>> Columns(y="sales", mean="forecast").find(["sales", "forecast"]).describe()
     'point forecasts (forecast)'
+    >>> Columns(lower="low", upper="high", coverage=0.8).find(["y", "low", "high"]).describe()
+    '80% interval forecasts (low, high)'
     """
 
     y: str | None = None
@@ -174,6 +81,9 @@ class Columns:
     quantile_columns: str | None = None
     sample_columns: str | None = None
     kind: Kind | None = None
+    lower: str | None = None
+    upper: str | None = None
+    coverage: float | None = None
     group: str | None = None
     weight: str | None = None
     x: tuple[str, ...] = ()
@@ -223,14 +133,18 @@ class _Search:
         y = (wanted.y or "y") if need_y else None
         if y is not None and y not in self.names:
             self._raise_no_outcomes(y)
-        features = [(name, "x") for name in wanted.x]
-        for name, role in ((wanted.group, "group"), (wanted.weight, "weight"), *features):
+        searched = [(name, "x") for name in wanted.x]
+        for name, role in ((wanted.group, "group"), (wanted.weight, "weight"), *searched):
             if name is not None:
                 self._require(name, role)
+        coverage = (
+            USUAL_COVERAGE if wanted.coverage is None else check_level(wanted.coverage, "coverage")
+        )
         forecast, levels = self._columns_of(kind := self._kind())
         doubt = self._unused_spread() if kind == "point" and self._implied() is None else ()
+        features = tuple(wanted.x)
         return Layout(
-            kind, forecast, levels, y, wanted.group, wanted.weight, tuple(wanted.x), doubt
+            kind, forecast, levels, coverage, y, wanted.group, wanted.weight, features, doubt
         )
 
     # ---- kind of forecast ------------------------------------------------------------
@@ -278,7 +192,10 @@ class _Search:
         options: dict[str, Kind] = {}
         if wanted.std is not None:
             options["std"] = "normal"
-        elif wanted.mean is not None and wanted.kind is None:
+        for end in ("lower", "upper"):
+            if getattr(wanted, end) is not None:
+                options[end] = "intervals"
+        if wanted.mean is not None and wanted.kind is None and not options:
             options["mean"] = "normal" if "std" in self.names else "point"
         if wanted.quantile_columns is not None:
             options["quantile_columns"] = "quantiles"
@@ -304,7 +221,7 @@ class _Search:
         elif centre:
             found["point"] = [centre]
         found["quantiles"] = list(levels_after(self.names, "q"))
-        found["intervals"] = list(interval_levels(self.names))
+        found["intervals"] = list(interval_levels(self.names)) or list(self._stated_interval())
         found["samples"] = numbered_after(self.names, "sample_")
         return {kind: columns for kind, columns in found.items() if columns}
 
@@ -320,7 +237,9 @@ class _Search:
             draws = numbered_after(self.names, prefix)
             self._at_least_two(draws, "draw", f"{prefix}0, {prefix}1, ...")
             return tuple(draws), ()
-        if kind == "intervals":
+        if kind == "intervals" and self._stated_interval():
+            levels = self._levels_of(self._stated_interval())
+        elif kind == "intervals":
             levels = interval_levels(self.names)
             self._check_pairs(levels)
             hint = self._percent_hint()
@@ -338,6 +257,45 @@ class _Search:
                     f"{second}; expected one. Rename or drop the other."
                 )
         return tuple(ordered), tuple(levels[name] for name in ordered)
+
+    def _stated_interval(self) -> tuple[str, ...]:
+        """Return the ends of an interval whose coverage is stated, and its middle if it has one."""
+        wanted = self.wanted
+        if wanted.lower is None and wanted.upper is None:
+            there = tuple(name for name in _PROPHET if name in self.names)
+            return () if interval_levels(self.names) or there[:2] != _PROPHET[:2] else there
+        for given, other in (("lower", "upper"), ("upper", "lower")):
+            if getattr(wanted, other) is None:
+                raise FileError(
+                    Option(given, getattr(wanted, given)),
+                    " is one end of an interval; expected both. Name the column of the other with ",
+                    Option(other),
+                    ".",
+                )
+        columns = [(wanted.lower, "lower"), (wanted.upper, "upper"), (wanted.mean, "mean")]
+        names = [self._require(name, role) for name, role in columns if name is not None]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise FileError(
+                    f"column {name!r} is named twice as a part of the interval, by ",
+                    joined([Option(role) for n, role in columns if n == name], " and "),
+                    "; expected different columns.",
+                )
+        return tuple(names)
+
+    def _levels_of(self, columns: tuple[str, ...]) -> dict[str, float]:
+        """Return the levels of an interval whose coverage the user states."""
+        coverage = self.wanted.coverage
+        if coverage is None:
+            prophets = columns[:2] == _PROPHET[:2]
+            raise FileError(
+                f"{self.file} does not say which share of the outcomes the interval from "
+                f"{columns[0]!r} to {columns[1]!r} should hold. State it, as in ",
+                Option("coverage", _PROPHETS_COVERAGE),
+                ", the default of Prophet." if prophets else ".",
+            )
+        tail = 0.5 * (1.0 - coverage)
+        return dict(zip(columns, (tail, 1.0 - tail, 0.5), strict=False))
 
     def _mean(self) -> str:
         return self._require(self._centre() or "mean", "mean")

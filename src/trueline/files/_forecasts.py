@@ -10,32 +10,26 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from copy import copy
 from functools import partial
 from threading import Event
-from typing import TypeVar
-
-import numpy as np
+from typing import BinaryIO, TypeVar
 
 from trueline._files import FileError
-from trueline._messages import Option, listed
+from trueline._messages import listed
 from trueline._warnings import warn
-from trueline.distributions import Distribution
-from trueline.files._chunks import Chunk, Codes, GroupCodes, Progress, checked_chunk
-from trueline.files._columns import Columns, Layout, find_in
+from trueline.files._chunks import Chunk, GroupCodes, Progress, checked_chunk
+from trueline.files._columns import Columns, find_in
 from trueline.files._folder import Paths, open_source
+from trueline.files._formats import open_text
+from trueline.files._layout import Layout
 from trueline.files._scoring import Scoring
 from trueline.files._source import Source, no_rows
-from trueline.recalibration import Key, Recalibrator, ScoreAccumulator
+from trueline.files._spool import Spool
+from trueline.files._tally import Tally
+from trueline.recalibration import ScoreAccumulator
 
 T = TypeVar("T")
 
-# The forecasts with each kind of score; see `Distribution.score_kind`.
-_SCORES = {
-    "standardised": "forecasts with a mean and a standard deviation",
-    "residual": "point forecasts",
-    "normal score": "quantiles, intervals or samples",
-}
 # More threads would mostly wait for each other.
 _MOST_THREADS = 2
 # The most values of the first rows, which are held in memory at once, and their fewest rows.
@@ -64,6 +58,8 @@ class Forecasts:
     ----------
     groups : GroupCodes or None
         Names of the groups that `chunks` has met so far; None without a column of groups.
+    tally : Tally or None
+        If it is set, `accumulate` counts how far off the forecasts were.
 
     Examples
     --------
@@ -83,6 +79,7 @@ class Forecasts:
         self.layout = layout
         self.skip_missing = skip_missing
         self.groups = self.group_codes()
+        self.tally: Tally | None = None
         # Chunks that were read by `begin`, each with the progress up to it, and those behind them.
         self._first: deque[tuple[Chunk, int, float]] = deque()
         self._rest: Iterator[Chunk] | None = None
@@ -95,7 +92,11 @@ class Forecasts:
 
     def pieces(self) -> list[Forecasts]:
         """Return parts that can be read independently; they depend on the rows alone."""
-        return [self.part(piece) for piece in self.source.pieces()]
+        pieces = [self.part(piece) for piece in self.source.pieces()]
+        if self.tally is not None:
+            for i, piece in enumerate(pieces):
+                piece.tally = self.tally.part(is_first=i == 0)
+        return pieces
 
     def part(self, source: Source) -> Forecasts:
         """Return the forecasts in a part of the source, such as a file of a folder."""
@@ -171,6 +172,8 @@ class Forecasts:
         for chunk, rows, share in self._all_chunks():
             names = () if self.groups is None else self.groups.names
             scores.add(scoring.rows(chunk), chunk.groups, names)
+            if self.tally is not None:
+                self.tally.add(chunk, self.groups)
             if progress is not None:
                 progress(rows, share)
         return scores
@@ -193,6 +196,8 @@ class Forecasts:
             source.rows = sum(piece.source.rows for piece in pieces)
             source.crossing = sum(piece.source.crossing for piece in pieces)
             source.skipped = sum(piece.source.skipped for piece in pieces)
+            if self.tally is not None:
+                self.tally.merge(piece.tally for piece in pieces if piece.tally is not None)
         self.check_rows(source.rows, source.skipped)
         if self.layout.doubt:
             warn(*self.layout.doubt)
@@ -260,6 +265,42 @@ def open_forecasts(
     if isinstance(path, Forecasts):
         return path
     source = open_source(path, separator, decimal)
+    return Forecasts(source, find_in(source, columns, y=y), skip_missing)
+
+
+def open_stream(
+    stream: BinaryIO,
+    columns: Columns | None = None,
+    *,
+    name: str = "the stream",
+    separator: str | None = None,
+    decimal: str | None = None,
+    skip_missing: bool = False,
+    y: bool = True,
+) -> Forecasts:
+    r"""Open CSV that comes from a stream, such as standard input.
+
+    The stream is read to its end and kept in a temporary file, which has the limits of other text
+    files. The file has no name where the system permits it, and vanishes with the process.
+
+    Parameters
+    ----------
+    stream : binary stream
+        Text in UTF-8, such as ``sys.stdin.buffer``.
+    name : str
+        What messages call the stream.
+    columns, separator, decimal, skip_missing, y : optional
+        See `open_forecasts`.
+
+    Examples
+    --------
+    >>> import io
+    >>> from trueline import files
+    >>> forecasts = files.open_stream(io.BytesIO(b"y,mean,std\n1.5,1,0.1\n3,2,0.5\n"))
+    >>> files.fit(forecasts).n_fit()
+    2.0
+    """
+    source = open_text(Spool(stream, name), name, separator, decimal)
     return Forecasts(source, find_in(source, columns, y=y), skip_missing)
 
 
@@ -356,125 +397,3 @@ def _result(futures: deque[Future[T]], tell: Callable[[], None]) -> T:
         wait([first], timeout=_EVERY)
         tell()
     return first.result()
-
-
-class Transformer:
-    r"""A fitted map, checked against the columns of a file.
-
-    Parameters
-    ----------
-    recalibrator : Recalibrator
-        A fitted one.
-    forecasts : Forecasts
-        The rows to recalibrate.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import trueline as tl
-    >>> from trueline.files import open_forecasts
-    >>> from trueline.files._forecasts import Transformer
-    >>> R = tl.Scaling().fit([-3.0, 5.0], tl.Normal([0.0, 0.0], 1.0))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder) / "new.csv"
-    ...     _ = file.write_text("mean,std\n10,1\n20,2\n")
-    ...     forecasts = open_forecasts(file, y=False)
-    ...     transform = Transformer(R, forecasts)
-    ...     medians = [transform(chunk.dist).median() for chunk in forecasts.chunks()]
-    >>> medians
-    [array([11., 22.])]
-    """
-
-    def __init__(self, recalibrator: Recalibrator, forecasts: Forecasts) -> None:
-        if not isinstance(recalibrator, Recalibrator):
-            raise TypeError(
-                f"recalibrator is {recalibrator!r}; expected a fitted recalibrator. Read one that "
-                f"was saved with trueline.load."
-            )
-        recalibrator._check_fitted()
-        if not recalibrator.is_exportable:
-            raise FileError("the map depends on features and cannot be applied to a file.")
-        self._fitted = recalibrator
-        layout, kind = forecasts.layout, recalibrator.score_kind_
-        if kind != layout.score_kind:
-            raise FileError(
-                f"the map was fitted on {_SCORES.get(kind, 'other forecasts')}, but "
-                f"{forecasts.source.path} holds {layout.describe()}. Fit a map on forecasts of the "
-                f"same kind, or choose other columns with ",
-                Option("kind"),
-                ".",
-            )
-        self._groups: GroupCodes | None = None
-        self._met: set[Key] = set()
-        self._map: Recalibrator = recalibrator
-        if recalibrator.groups_ is not None:
-            if layout.group is None:
-                raise FileError(
-                    "the map is one per group, so it needs the group of each row. Name the column "
-                    "with ",
-                    Option("group"),
-                    ".",
-                )
-            self._groups = GroupCodes(recalibrator.groups_)
-            self._own_code: Codes = np.empty(0, dtype=np.int32)
-            codes = {name: code for code, name in enumerate(recalibrator.groups_)}
-            self._map = recalibrator.rename_groups(codes)
-
-    @property
-    def n_groups(self) -> int:
-        """Number of maps of groups; 0 if there is one map for all rows."""
-        return len(self._fitted.groups_ or [])
-
-    def n_fit(self, group: Key | None = None) -> float:
-        """Return the number of rows that the map, or that of a group, was fitted on."""
-        if group is not None and self._groups is not None:
-            group = self._groups.alike(group)
-        return self._fitted.n_fit(group)
-
-    def __call__(
-        self, dist: Distribution, codes: Codes | None = None, groups: GroupCodes | None = None
-    ) -> Distribution:
-        """Return the recalibrated forecasts of some rows.
-
-        ``codes`` are their groups in ``groups``, which must be the same object in every call;
-        it may grow between calls.
-        """
-        if self._groups is None or codes is None or groups is None:
-            return self._map.transform(dist)
-        new = self._groups.add(groups.names[len(self._own_code) :])
-        self._own_code = np.concatenate([self._own_code, new])
-        own = self._own_code[codes]
-        self._met.update(self._groups.names[code] for code in np.flatnonzero(np.bincount(own)))
-        # This warns about unknown groups in every call; `finish` names them once.
-        return self._map.transform(dist, groups=own)
-
-    def meet(self, groups: Sequence[Key]) -> None:
-        """Take note of groups whose rows were recalibrated elsewhere."""
-        if self._groups is not None:
-            self._met.update(self._groups.names[code] for code in self._groups.add(groups))
-
-    def part(self) -> Transformer:
-        """Return the same map for a piece of the rows, so that threads can apply it."""
-        part = copy(self)
-        part._met = set()
-        if self._groups is not None:
-            part._groups = GroupCodes(self._groups.names)
-        return part
-
-    def finish(self, parts: Iterable[Transformer | None] = (), *, count: bool = True) -> None:
-        """Warn about groups that the map does not know, whether met here or in parts.
-
-        A partition does not ``count`` them, because the numbers differ between partitions.
-        """
-        if self._groups is None:
-            return
-        for part in parts:
-            if part is not None and part._groups is not None:
-                self.meet([name for name in part._groups.names if name in part._met])
-        unknown = self._groups.names[self.n_groups :]
-        if unknown:
-            how_many = f"{len(unknown):,} of {len(self._met):,}" if count else "some"
-            warn(
-                f"{how_many} groups were not there when the map was fitted and get the pooled map: "
-                f"{listed(map(repr, unknown), most=3)}. {self._fitted._note_on_unknown_groups()}"
-            )

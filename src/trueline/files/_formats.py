@@ -15,6 +15,7 @@ from trueline._messages import Option, did_you_mean
 from trueline.files._ipc import MAGIC, batch_sizes
 from trueline.files._limits import check_names, check_ratio
 from trueline.files._source import SEPARATORS, File, Source, known_ending, rows_of_piece
+from trueline.files._spool import Spool
 from trueline.files._text import Text
 
 
@@ -147,6 +148,17 @@ def open_file(path: Path, separator: str | None = None, decimal: str | None = No
     else:
         source = _Arrow(path)
     source.within = Path(path.name)
+    check_names(path, source.names)
+    return source
+
+
+def open_text(spool: Spool, name: str, separator: str | None, decimal: str | None) -> File:
+    """Open text that came from a stream; its header is read and checked."""
+    path = Path(name)
+    if not spool.size:
+        raise FileError(f"{path} is empty; expected rows of forecasts and outcomes.")
+    source = Text(path, separator or SEPARATORS[".csv"], None, decimal or ".", spool)
+    source.within = path
     check_names(path, source.names)
     return source
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trueline._arrow import pyarrow
 from trueline._validation import FloatArray, RandomState, check_max_knots, generator, level
 from trueline._warnings import each_warning_once
 from trueline.distributions import Distribution
-from trueline.files._chunks import Codes, Progress
+from trueline.files._chunks import Codes, Progress, Rows
 from trueline.files._columns import Columns
 from trueline.files._folder import Paths
 from trueline.files._forecasts import (
     Forecasts,
-    Transformer,
     check_jobs,
     first_chunks,
     open_forecasts,
@@ -25,15 +25,15 @@ from trueline.files._forecasts import (
 )
 from trueline.files._scoring import Scoring
 from trueline.files._sink import as_typed
+from trueline.files._transformer import Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import FIRST_ROWS, Recalibrator, ScoreAccumulator
 
 MAX_KNOTS = 100_000
 # Scores of all groups that are held in memory; beyond, groups are compressed.
 _MAX_VALUES = 1 << 22
-# The most rows, and values, that a report is made from.
+# The most rows that are drawn, whose values are also limited by `Layout.most_drawn`.
 MOST_ROWS = 1_000_000
-_MOST_SAMPLED = 20_000_000
 
 
 def fit(
@@ -141,7 +141,7 @@ def evaluate(
     separator: str | None = None,
     decimal: str | None = None,
     skip_missing: bool = False,
-    coverage: float = 0.9,
+    coverage: float | None = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -163,8 +163,9 @@ def evaluate(
     columns : Columns, optional
         Names of columns that do not follow the conventions. With a group there is a result for
         each group.
-    coverage : float, default 0.9
-        Probability of the central interval to evaluate.
+    coverage : float, optional
+        Probability of the central interval to evaluate; by default that of the columns, which is
+        0.9 unless it is stated.
     random_state : None, int or numpy.random.Generator, default 0
         For the p-value of forecasts with steps.
 
@@ -179,11 +180,12 @@ def evaluate(
     >>> round(result.overall.crps, 6)
     0.590806
     """
-    share = level(coverage, "coverage")
+    share = None if coverage is None else level(coverage, "coverage")
     jobs = check_jobs(n_jobs)
     forecasts = open_forecasts(
         path, columns, separator=separator, decimal=decimal, skip_missing=skip_missing
     )
+    share = forecasts.layout.coverage if share is None else share
     transform = None if recalibrator is None else Transformer(recalibrator, forecasts)
     n_maps = 0 if transform is None else transform.n_groups
     pieces = forecasts.pieces()
@@ -223,29 +225,55 @@ def evaluate(
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a file, in their order; see `sample_rows`.
+    r"""Rows of a file, in their order; see `sample_rows`.
 
     Attributes
     ----------
     forecasts : Forecasts
         The file.
     n : int
-        Number of rows of the file.
+        Number of rows of the file that can be used.
+    rows : (k,) array of int
+        The number of each row in the file, from 0; rows that were left out count as well.
     y : (k,) array
     dist : Distribution
     weight : (k,) array or None
     groups : (k,) array or None
     features : dict of (k,) arrays
+
+    Examples
+    --------
+    >>> import io
+    >>> from trueline import files
+    >>> forecasts = files.open_stream(io.BytesIO(b"y,mean,std\n1.5,1,0.1\n3,2,0.5\n"))
+    >>> files.sample_rows(forecasts).dist.mean()
+    array([1., 2.])
     """
 
     forecasts: Forecasts
     n: int
+    rows: Rows
     y: FloatArray
     dist: Distribution
     weight: FloatArray | None
     groups: Any
     features: dict[str, Any]
     _codes: Codes | None
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return some of these rows."""
+        parts: dict[str, Any] = {
+            name: None if column is None else column[rows]
+            for name, column in (
+                ("rows", self.rows),
+                ("y", self.y),
+                ("weight", self.weight),
+                ("groups", self.groups),
+                ("_codes", self._codes),
+            )
+        }
+        features = {name: column[rows] for name, column in self.features.items()}
+        return replace(self, dist=self.dist[rows], features=features, **parts)
 
     def transform(self, recalibrator: Recalibrator) -> Distribution:
         """Return the forecasts of these rows, recalibrated by a fitted map."""
@@ -277,7 +305,7 @@ def sample_rows(
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from trueline.files._passes import sample_rows
+    >>> from trueline.files import sample_rows
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "forecasts.csv"
     ...     _ = file.write_text("y,mean,std\n1.5,1,0.1\n3,2,0.5\n2,3,1\n")
@@ -287,19 +315,25 @@ def sample_rows(
     """
     forecasts = open_forecasts(path, columns)
     layout = forecasts.layout
-    most = max(min(most, _MOST_SAMPLED // len(layout.used)), 1)
+    most = min(most, layout.most_drawn)
     rng = generator(random_state)
     kept: list[list[Any]] = []
     tables: list[Any] = []
     keys: list[FloatArray] = []
     bound = np.inf
-    n = held = 0
+    n = held = passed = 0
     with each_warning_once():
         for chunk in forecasts.chunks(progress=progress):
-            # Each row gets a random number; the rows with the smallest numbers stay.
-            key = rng.random(len(chunk))
+            # Each row gets a random number; the rows with the smallest numbers stay. Rows that are
+            # left out get one as well, so that files of the same rows give the same rows.
+            end = forecasts.source.rows + forecasts.source.skipped
+            number = np.arange(end - chunk.table.num_rows, end)
+            key = rng.random(end - passed)[-number.size :]  # whole chunks may be left out as well
+            passed = end
+            if chunk.kept is not None:
+                key, number = key[chunk.kept], number[chunk.kept]
             take = np.flatnonzero(key < bound)
-            columns_of_rows = [chunk.y, *chunk.forecast, chunk.weight, chunk.groups]
+            columns_of_rows = [number, chunk.y, *chunk.forecast, chunk.weight, chunk.groups]
             kept.append([None if c is None else c[take] for c in columns_of_rows])
             keys.append(key[take])
             if layout.features:
@@ -315,13 +349,13 @@ def sample_rows(
     joined: list[Any] = [
         None if parts[0] is None else np.concatenate(parts) for parts in zip(*kept, strict=True)
     ]
-    y, *forecast, weight, codes = joined
+    rows, y, *forecast, weight, codes = joined
     names = None if forecasts.groups is None else np.asarray(forecasts.groups.names)[codes]
     # The files of a folder may hold the same numbers in several types.
     table = pyarrow().concat_tables(tables, promote_options="permissive") if tables else {}
     features = {name: as_typed(table[name]).to_numpy() for name in layout.features}
     dist = layout.distribution(forecast)
-    return Sample(forecasts, n, y, dist, weight, names, features, codes)
+    return Sample(forecasts, n, rows, y, dist, weight, names, features, codes)
 
 
 def _thin(keys: list[FloatArray], kept: list[list[Any]], tables: list[Any], most: int) -> float:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from trueline._arrow import pyarrow, text, texts
 from trueline._files import FileError, cannot_write, check_writable, whole_file
@@ -146,6 +146,13 @@ def open_sink_in_folder(path: Path, *, shown: Path) -> Iterator[Sink]:
             os.fsync(file.fileno())
     except OSError as error:
         raise cannot_write(shown, error) from None
+
+
+@contextmanager
+def open_sink_on_stream(stream: BinaryIO) -> Iterator[Sink]:
+    """Write CSV to a stream, which stays open."""
+    yield _TextSink(stream, SEPARATORS[".csv"])
+    stream.flush()
 
 
 @contextmanager

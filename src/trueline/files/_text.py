@@ -22,6 +22,7 @@ from trueline.files._limits import (
     too_many_columns,
 )
 from trueline.files._source import File, no_rows
+from trueline.files._spool import Spool
 
 # Bytes of text that are parsed at a time, at least and at most; a row must fit into half of them.
 _SMALLEST_BLOCK = 1 << 19
@@ -44,14 +45,22 @@ class Text(File):
 
     typed = False
 
-    def __init__(self, path: Path, separator: str, packed: str | None, decimal: str) -> None:
+    def __init__(
+        self,
+        path: Path,
+        separator: str,
+        packed: str | None,
+        decimal: str,
+        spool: Spool | None = None,
+    ) -> None:
         super().__init__(path)
+        self._spool = spool  # the content, unless it is in the file
         self.separator = separator
         self.decimal = decimal
         if decimal not in (".", ","):
             raise FileError(f"the decimal character is {decimal!r}; expected ',' or '.'.")
         self._packed = packed
-        self._file: IO[bytes] | None = None
+        self._file: io.RawIOBase | None = None
         with self._explained(), closing(self._numbered()) as lines:
             header, first = next(lines, None), next(lines, None)
         if header is None:
@@ -87,7 +96,8 @@ class Text(File):
 
     @contextmanager
     def _opened(self) -> Iterator[io.RawIOBase]:
-        with self.path.open("rb", buffering=0) as file:
+        spool = self._spool
+        with self.path.open("rb", buffering=0) if spool is None else spool.open() as file:
             self._file = file
             if self._packed is None:
                 yield file
@@ -175,7 +185,13 @@ class Text(File):
         # The reader is a little ahead of the rows, and closes the file at the end.
         if self._file is None or self._file.closed:
             return 1.0
-        return min(self._file.tell() / max(self.path.stat().st_size, 1), 1.0)
+        return min(self._file.tell() / max(self._bytes(), 1), 1.0)
+
+    def size(self) -> float:
+        return super().size() if self._spool is None else self._bytes()
+
+    def _bytes(self) -> int:
+        return self.path.stat().st_size if self._spool is None else self._spool.size
 
     def where(self, row: int) -> str:
         found = next(islice(self._numbered(), row + 1, None), None)  # after the header
@@ -219,7 +235,7 @@ class Text(File):
 class _Unpacked(io.RawIOBase):
     """The content of a compressed file, as Python's and Arrow's readers need it."""
 
-    def __init__(self, stream: Any, file: IO[bytes], path: Path, unpack: str) -> None:
+    def __init__(self, stream: Any, file: io.RawIOBase, path: Path, unpack: str) -> None:
         self._stream = stream
         self._file = file
         self._path = path
