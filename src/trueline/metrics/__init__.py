@@ -12,6 +12,7 @@ from trueline.metrics._calibration import (
 from trueline.metrics._compare import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
+from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
 from trueline.metrics._rows import check_forecast, check_rows
 from trueline.metrics._scores import (
@@ -51,6 +52,7 @@ __all__ = [
     "EvaluationAccumulator",
     "FileEvaluation",
     "GroupEvaluation",
+    "MarginalCalibration",
     "PITDifference",
     "PITHistogram",
     "RecalibrationMap",
@@ -73,6 +75,7 @@ __all__ = [
     "interval_score",
     "interval_widths",
     "log_score",
+    "marginal_calibration",
     "pinball_loss",
     "pit",
     "pit_difference",
