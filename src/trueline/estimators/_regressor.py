@@ -153,8 +153,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     Notes
     -----
-    Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, because a
-    `Pipeline` outside has no ``predict_interval``.
+    Put a pipeline inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, not outside.
 
     With the defaults ``fit`` takes as long as 8 to 12 fits of the estimator: six for the folds and
     the refit, two or more on fewer rows for ``shrinkage_``, and a forest for the scale, which takes
