@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reproduce.depth.network import FORECASTS
 from reproduce.depth.results import VARIANTS, Results
@@ -11,12 +11,14 @@ from reproduce.pages import comma_separated, markdown, page, share
 
 Numbers = Mapping[str, Mapping[str, Mapping[str, float]]]
 
+_HEADS = ("forecast", "variant", "fit_images", "test_images", "test_pixels")
+
 
 def csv_of(found: Mapping[str, Results]) -> str:
     """Return all numbers and the curves, one line per forecast and variant."""
     measures = list(found["both"].numbers["before"])
     levels = [f"below_{level:g}" for level in LEVELS]
-    heads = ["forecast", "variant", "fit_images", "test_images", "test_pixels", *measures, *levels]
+    heads = [*_HEADS, *measures, *levels]
     rows = [
         [
             *(FORECASTS[forecast], VARIANTS[variant]),
@@ -29,6 +31,17 @@ def csv_of(found: Mapping[str, Results]) -> str:
         for variant, judged in one.test.items()
     ]
     return comma_separated(heads, rows)
+
+
+def numbers_of(rows: Sequence[Mapping[str, str]]) -> Numbers:
+    """Return the numbers in the rows of `csv_of`, by forecast and variant."""
+    forecasts, variants = ({name: key for key, name in of.items()} for of in (FORECASTS, VARIANTS))
+    measures = [name for name in rows[0] if name not in _HEADS and not name.startswith("below_")]
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for row in rows:
+        by_variant = found.setdefault(forecasts[row["forecast"]], {})
+        by_variant[variants[row["variant"]]] = {name: float(row[name]) for name in measures}
+    return found
 
 
 def table(found: Numbers) -> str:

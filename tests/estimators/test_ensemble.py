@@ -131,6 +131,7 @@ def test_the_rule_of_the_paper_for_folds(rows):
         ensemble=True,
         shrinkage=False,
         scale_estimator=None,
+        support=None,
     ).fit(X, y)
     assert model.shrinkage_ == 1.0
     X_new, grid = np.random.default_rng(9).normal(size=(7, X.shape[1])), np.linspace(-4, 4, 81)

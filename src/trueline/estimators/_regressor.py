@@ -112,7 +112,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     shrinkage : bool, default True
         Whether to multiply the out-of-fold scores by ``shrinkage_``; False saves the fits that
         estimate it. The K-fold rule of the paper is ``ensemble=True, shrinkage=False,
-        scale_estimator=None, method=Isotonic(finite_sample=False)``.
+        scale_estimator=None, support=None, method=Isotonic(finite_sample=False)``.
     support : "auto", "counts", Support or None, default "auto"
         The values that outcomes can take. "auto" learns from y whether outcomes have atoms: counts
         and ratings, or one end of their range that holds many rows. Forecasts then have atoms
