@@ -192,7 +192,7 @@ def forecast(
     from sklearn.frozen import FrozenEstimator
 
     shared = SharedFits(model)
-    options = {"scale_estimator": None, "random_state": seed}
+    options: dict[str, Any] = {"scale_estimator": None, "random_state": seed}
     refit, crossfit = (
         CalibratedRegressor(shared, ensemble=ensemble, **options).fit(X, y)
         for ensemble in (False, True)
