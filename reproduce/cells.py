@@ -70,6 +70,10 @@ class Cell(NamedTuple):
         """Return the values of a measure, with one row per record."""
         return np.array([record["variants"][variant][measure] for record in self.records])
 
+    def has(self, variant: str) -> bool:
+        """Return whether all records have this variant."""
+        return all(variant in record["variants"] for record in self.records)
+
     def mean(self, variant: str, measure: str) -> float:
         """Return the mean over the records."""
         return float(self.values(variant, measure).mean())

@@ -135,6 +135,18 @@ def _depth(
     _run("reproduce.depth", "images", epochs=epochs, quick=quick, fresh=fresh, output=output)
 
 
+@app.command("pages")
+@command
+def _pages() -> None:
+    """Write the committed pages again from the committed numbers, without running anything."""
+    from reproduce.rewrite import run
+
+    try:
+        print(run(Path("results")))
+    except ExperimentError as error:
+        fail(str(error))
+
+
 def _run(package: str, unit: str, **options: Any) -> None:
     """Run the experiment in ``package.experiment``, which is slow to import, and print its text."""
     from trueline.datasets import DatasetError

@@ -19,6 +19,10 @@ _FINDINGS = """\
 These are not the results of the full run, so they are given without comment. The committed page
 `results/{name}/{name}.md` says what the full run shows.
 """
+_QUICK = """
+
+**This was a quick run. It only checks that the experiment works: its numbers mean nothing.**
+"""
 
 
 # ---- pages -----------------------------------------------------------------------------
@@ -28,15 +32,22 @@ def page(name: str, command: str, values: Mapping[str, str]) -> str:
     """Fill the template of an experiment, ``page.md`` in its folder.
 
     Every ``{{name}}`` is replaced by the value of that name. ``{{findings}}`` is the fixed text in
-    ``findings.md`` if the command is that of the full run, and a remark otherwise.
+    ``findings.md`` if the command is that of the full run, and a remark otherwise. The page of a
+    quick run says below its command that its numbers mean nothing.
     """
     home = Path(__file__).parent / name
     full = command == command_line(name, {})
     findings = (home / "findings.md").read_text("utf-8") if full else _FINDINGS.format(name=name)
     text = (home / "page.md").read_text("utf-8")
-    for key, value in {"findings": findings, **values}.items():
+    made = values["made"] + quick_remark(command)
+    for key, value in {"findings": findings, **values, "made": made}.items():
         text = text.replace("{{" + key + "}}", value.rstrip("\n"))
     return text
+
+
+def quick_remark(command: str) -> str:
+    """Return what the page of a quick run says; nothing for other runs."""
+    return _QUICK.rstrip("\n") if "--quick" in command else ""
 
 
 def made_by(command: str, packages: Sequence[str] = ()) -> str:

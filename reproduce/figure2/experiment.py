@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from reproduce import Progress
-from reproduce.pages import comma_separated, command_line, folder, made_by, markdown
+from reproduce.pages import comma_separated, command_line, folder, made_by, markdown, page
 from reproduce.pictures import (
     INK,
     MUTED,
@@ -45,6 +45,8 @@ MISLABELLED = 0.2
 _COLUMNS = ("brier", "calibration", "calibration_floor", "refinement", "within", "sharpness")
 _HEADS = ("Brier score", "calibration", "(by chance)", "refinement", "within bins", "sharpness")
 _SHOWN = 400
+#: Bins with fewer rows are not drawn.
+_FEWEST = 10
 _LEGEND: dict[str, Any] = {"framealpha": 0.85, "edgecolor": "none", "handlelength": 2.6}
 
 Probability = Callable[[FloatArray], FloatArray]
@@ -197,27 +199,20 @@ def _curves_csv(trials: list[dict[str, BrierDecomposition]]) -> str:
 
 
 def _page(table: str, size: Size, quick: bool) -> str:
-    made = made_by(command_line("figure2", {"quick": quick}), ["matplotlib"])
-    return f"""# Figure 2: calibrated classification
-
-{made} Seeds 0 to {size.repeats - 1}.
-
-![A linear classifier, its margins as probabilities, and the calibration curves](figure2.png)
-
-Left: {_SHOWN} test points of seed 0, and the line of a linear support vector machine. Middle:
-probability of class 1 by margin. `before` takes the margin for the log odds; the other methods
-learned the probability from rows that the classifier was not trained on. Right: the calibration
-curve in ten bins, with two standard errors that the share in a bin would have for a true forecast;
-the diagonal is that of a true forecast.
-
-{table}
-Means over {size.repeats} repeats and their standard errors. In each repeat, {size.train:,} rows
-train the classifier, {size.recalibrate:,} others recalibrate it and {size.test:,} others test it.
-The Brier score is exactly the sum of calibration, refinement and the variation within the ten bins
-(`trueline.brier_decomposition`); lower is better. `(by chance)` is the calibration term of a true
-forecast on as many test rows. Sharpness is the mean of var f = f (1 - f). `truth` is the
-probability P(y = 1 | x). `brier.csv` and `curves.csv` have all repeats.
-"""
+    command = command_line("figure2", {"quick": quick})
+    values = {
+        "made": f"{made_by(command, ['matplotlib'])} Seeds 0 to {size.repeats - 1}.",
+        "table": table,
+        "repeats": str(size.repeats),
+        "train": f"{size.train:,}",
+        "recalibrate": f"{size.recalibrate:,}",
+        "test": f"{size.test:,}",
+        "shown": str(_SHOWN),
+        "fewest": str(_FEWEST),
+        "centre": ", ".join(map(str, CENTRE.tolist())),
+        "mislabelled": f"{100.0 * MISLABELLED:.0f}%",
+    }
+    return page("figure2", command, values)
 
 
 def _draw(path: Path, trial: Trial, parts: dict[str, BrierDecomposition]) -> None:
@@ -267,9 +262,9 @@ def _draw_curves(ax: Any, parts: dict[str, BrierDecomposition]) -> None:
     diagonal(ax)
     for name, look in _looks(parts).items():
         curve = parts[name]
-        filled = curve.counts > 0
-        p, o = curve.predicted[filled], curve.observed[filled]
-        error = 2.0 * np.sqrt(p * (1.0 - p) / curve.counts[filled])  # if the forecast were true
+        shown = curve.counts >= _FEWEST
+        p, o = curve.predicted[shown], curve.observed[shown]
+        error = 2.0 * np.sqrt(p * (1.0 - p) / curve.counts[shown])  # if the forecast were true
         ax.vlines(p, o - error, o + error, color=look.color, linewidth=1.0, alpha=0.7)
         ax.plot(p, o, label=name, **look.line(), **look.markers())
     ax.set(title="calibration in ten bins")

@@ -64,14 +64,11 @@ def table(records: Sequence[dict[str, Any]]) -> str:
 def page_of(records: Sequence[dict[str, Any]], command: str, made: str) -> str:
     """Return the page."""
     group = places(records)
-    sections = []
-    for name, of in _groups(group).items():
-        head = "Mean over the stores" if len(of) > 1 else name.capitalize()
-        sections += [f"## {head}\n", _rewards(of)]
     values = {
         "made": made,
-        "gains": "\n".join(_gains(group)),
-        "sections": "\n".join(sections),
+        "side_by_side": _gains(group, ["training"], [0.0]),
+        "beyond": _gains(group, RECALIBRATED, tolerances(policies_of(group))),
+        "rewards": _rewards(group),
     }
     return page("inventory", command, values)
 
@@ -82,32 +79,22 @@ def _groups(group: list[Place]) -> dict[str, list[Place]]:
     return found | {str(place): [place] for place in group}
 
 
-def _gains(group: list[Place]) -> list[str]:
-    """Return how much more one forecast earns than another, here and in the paper, in percent."""
+def _gains(group: list[Place], forecasts: Sequence[str], shown: Sequence[float]) -> str:
+    """Return how much more some forecasts earn than others, here and in the paper, in percent."""
     others = ("before", *BASELINES)
-    heads = ("earns more than", *(VARIANTS[other] for other in others))
     ours = (_percent(PAPER["training"] / PAPER[name] - 1.0) for name in BASELINES)
-    paper = (f"paper, {VARIANTS['training']}", "", *ours)
-    found = []
-    for tolerance in tolerances(policies_of(group)):
-        rows = [
-            (
-                VARIANTS[one],
-                *(
-                    _ranged(gain(group, planner(one, tolerance), planner(other, tolerance)))
-                    for other in others
-                ),
+    rows = [(f"paper, {VARIANTS['training']}", "not given", *ours)]
+    for tolerance in shown:
+        for one in forecasts:
+            found = (
+                gain(group, planner(one, tolerance), planner(other, tolerance)) for other in others
             )
-            for one in RECALIBRATED
-        ]
-        if tolerance:
-            found.append(f"With a tolerance of ${tolerance:.2f}:\n")
-        found.append(markdown(heads, [paper, *rows]))
-    return found
+            rows.append((title(planner(one, tolerance)), *map(_ranged, found)))
+    return markdown(("earns more than", *(VARIANTS[other] for other in others)), rows)
 
 
 def _rewards(group: list[Place]) -> str:
-    heads = ("", "reward", _INTERVAL, "more than before", _INTERVAL, "of the oracle")
+    heads = ("", "reward", "more than before", _INTERVAL, "of the oracle")
     rows = []
     for policy in policies_of(group):
         earned = reward(group, policy)
@@ -120,14 +107,13 @@ def _rewards(group: list[Place]) -> str:
             (
                 title(policy),
                 f"${earned.value:,.0f}",
-                f"{earned.low:,.0f} to {earned.high:,.0f}",
                 *compared,
                 share(_of_oracle(group, policy)),
                 share(mean(group, policy, "lost") / demand, decimals=2),
                 share(mean(group, policy, "spoiled") / mean(group, policy, "came"), decimals=2),
             )
         )
-    return markdown((*heads, "lost, of demand", "spoiled, of what came"), rows)
+    return markdown((*heads, "lost", "spoiled"), rows)
 
 
 def _of_oracle(group: list[Place], policy: str) -> float:

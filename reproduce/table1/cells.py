@@ -20,6 +20,7 @@ VARIANTS = {
     "refit": "refitted",
     "averaged": "averaged",
     "crossfit": "cross-fitted",
+    "plain": "plain K folds",
 }
 #: Variants whose map has not seen the rows that its model was trained on.
 HONEST = ("refit", "crossfit")

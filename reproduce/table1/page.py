@@ -1,26 +1,31 @@
-"""The page, the table and the CSV file of Table 1."""
+"""The page, the tables and the CSV file of Table 1."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from reproduce.cells import MEASURES, Cell, columns
-from reproduce.pages import comma_separated, markdown, number, page
-from reproduce.table1.cells import HONEST, TITLES, VARIANTS, by_model
-from reproduce.table1.paper import TABLE1, chance_to_reach
+from reproduce.pages import comma_separated, markdown, page
+from reproduce.table1.cells import TITLES, VARIANTS, by_model
+from reproduce.table1.paper import TABLE1
 
-#: Measures that have a table of their own in the section of a model.
-_ALSO = {
-    "crps": "CRPS",
-    "sharpness": "Sharpness (mean variance, Eq. 10)",
-    "coverage": "Coverage of 90% intervals",
-    "width": "Width of 90% intervals",
-}
 _SIZES, _PAPER = ("n_train", "n_test"), ("mape", "before", "recalibrated")
-_COVERAGE = 0.9
+#: Models that the paper recalibrates, and those that it compares them with.
+_OURS, _BASELINES = ("bayesian-ridge", "dropout"), ("concrete-dropout", "deep-ensemble")
+#: The paper's protocol, and the variants beyond it.
+_PROTOCOL, _BEYOND = "training", ("refit", "crossfit", "plain")
+_MISSING = "not run"
+_SHORT = {
+    "bayesian-ridge": "ridge",
+    "dropout": "MC",
+    "concrete-dropout": "concrete",
+    "deep-ensemble": "ensemble",
+}
+
+Cells = Mapping[tuple[str, str], Cell]
 
 
 def csv_of(records: Sequence[dict[str, Any]]) -> str:
@@ -36,133 +41,149 @@ def csv_of(records: Sequence[dict[str, Any]]) -> str:
         for cells in by_model(records).values()
         for cell in cells
         for variant in VARIANTS
+        if cell.has(variant)
     ]
     return comma_separated([*heads, *(f"paper_{name}" for name in _PAPER)], rows)
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:
     """Return the table over all data sets, one line per model and variant."""
-    heads = (
-        "",
-        "error / floor",
-        "of the means",
-        "worst set",
-        "CRPS / before",
-        "abs(coverage - 90%)",
-    )
+    heads = ("", "error / floor", "worst set", "CRPS / before")
     rows = [
         (f"{TITLES[model]}, {VARIANTS[variant]}", *_overall(cells, variant))
         for model, cells in by_model(records).items()
         for variant in VARIANTS
+        if variant != "averaged" and all(cell.has(variant) for cell in cells)
     ]
     return markdown(heads, rows)
 
 
 def _overall(cells: list[Cell], variant: str) -> tuple[str, ...]:
-    worst = max(cells, key=lambda cell: cell.ratio(variant))
     crps = _mean(cell.mean(variant, "crps") / cell.mean("before", "crps") for cell in cells)
-    off = _mean(abs(cell.mean(variant, "coverage") - _COVERAGE) for cell in cells)
-    error, floor = (
-        _mean(cell.mean(variant, f"calibration_{name}") for cell in cells)
-        for name in ("error", "floor")
-    )
     return (
         f"{_mean(cell.ratio(variant) for cell in cells):.2f}",
-        f"{error / floor:.2f}",
-        f"{worst.dataset} {worst.ratio(variant):.2f}",
+        f"{max(cell.ratio(variant) for cell in cells):.2f}",
         f"{crps:.3f}",
-        f"{100.0 * off:.1f}%",
     )
 
 
 def page_of(records: Sequence[dict[str, Any]], command: str, made: str) -> str:
     """Return the page."""
-    groups = by_model(records)
-    sections = [part for model, cells in groups.items() for part in _section(model, cells)]
+    cells = {
+        (cell.dataset, cell.model): cell for group in by_model(records).values() for cell in group
+    }
+    models = dict.fromkeys(model for _, model in cells)
     values = {
         "made": made,
+        "claims": _claims(cells),
+        "side_by_side": _side_by_side(cells),
+        "beyond": _beyond(cells),
         "table": table(records),
-        "not_reached": _not_reached([cell for cells in groups.values() for cell in cells]),
-        "sections": "\n".join(sections),
+        "pictures": "\n".join(
+            f"![Calibration curves of {TITLES[model]}, one panel per data set]({model}.png)\n"
+            for model in models
+        ),
     }
     return page("table1", command, values)
 
 
-def _not_reached(cells: list[Cell]) -> str:
-    """Return the cells whose cross-fitted error is above the recalibrated one of the paper."""
-    heads = ("not reached", "ours", "paper", "floor", "chance, fitted map", "chance, truth known")
-    rows = []
-    for cell in cells:
-        limit = _paper(cell)["recalibrated"]
-        if limit is None or cell.mean("crossfit", "calibration_error") <= limit * (1.0 + 1e-12):
-            continue
-        sizes = cell.size("n_test"), cell.size("n_train")
-        rows.append(
-            (
-                f"{cell.dataset} with {TITLES[cell.model]}",
-                _calibration(cell, "crossfit"),
-                f"{limit:.3f}",
-                f"{cell.mean('crossfit', 'calibration_floor'):.4f}",
-                _chance(chance_to_reach(limit, *sizes, cell.splits)),
-                _chance(chance_to_reach(limit, sizes[0], None, cell.splits)),
-            )
+# ---- the paper's claims ----------------------------------------------------------------
+
+
+def _claims(cells: Cells) -> str:
+    """Count the cells in which what section 4.2 says of recalibration holds."""
+
+    def paper(dataset: str, model: str, when: str) -> float:
+        return TABLE1[dataset][model][when] or 0.0
+
+    def ours(variant: str) -> Callable[[str, str, str], float]:
+        return lambda dataset, model, when: cells[dataset, model].mean(
+            "before" if when == "before" else variant, "calibration_error"
         )
+
+    def improves(model: str) -> Callable[[Any, str], bool]:
+        return lambda of, d: of(d, model, "recalibrated") < of(d, model, "before")
+
+    def beats(of: Any, d: str) -> bool:
+        limit = min(of(d, baseline, "before") for baseline in _BASELINES)
+        return bool(of(d, "dropout", "recalibrated") < limit)
+
+    def reaches(model: str) -> Callable[[Any, str], bool]:
+        return lambda of, d: (
+            of(d, model, "recalibrated") <= paper(d, model, "recalibrated") * (1.0 + 1e-12)
+        )
+
+    claims: list[tuple[str, Any, tuple[str, ...]]] = [
+        *((f"{TITLES[m]} is better after than before", improves(m), (m,)) for m in _OURS),
+        ("Recalibrated MC dropout beats both baselines", beats, ("dropout", *_BASELINES)),
+        *((f"{TITLES[m]} reaches the paper's error", reaches(m), (m,)) for m in _OURS),
+    ]
+    names = dict.fromkeys(dataset for dataset, _ in cells)
+    shown = (_PROTOCOL, *_BEYOND)
+    rows = []
+    for text, holds, models in claims:
+        sets = [d for d in names if all((d, model) in cells for model in models)]
+        counts = [f"{sum(holds(paper, d) for d in sets)} of {len(sets)}"]
+        for variant in shown:
+            complete = all(cells[d, models[0]].has(variant) for d in sets)
+            found = sum(holds(ours(variant), d) for d in sets) if complete else 0
+            counts.append(f"{found} of {len(sets)}" if complete else _MISSING)
+        rows.append((text, *counts))
+    return markdown(("holds on", "paper", *(f"ours, {VARIANTS[v]}" for v in shown)), rows)
+
+
+# ---- tables of cells -------------------------------------------------------------------
+
+
+def _side_by_side(cells: Cells) -> str:
+    """Return Table 1 with the paper's number and ours in each cell."""
+    heads, rows = [""], []
+    for model in TITLES:
+        after = ("recal.", "MAPE after") if model in _OURS else ()
+        heads += [f"{_SHORT[model]}: {name}" for name in ("MAPE", "calibr.", *after)]
+    for dataset in dict.fromkeys(dataset for dataset, _ in cells):
+        row = [dataset]
+        for model in TITLES:
+            cell, paper = cells.get((dataset, model)), TABLE1[dataset][model]
+            row.append(_both(paper["mape"], cell, "before", "mape"))
+            row.append(_both(paper["before"], cell, "before", "calibration_error"))
+            if model in _OURS:
+                row.append(_both(paper["recalibrated"], cell, _PROTOCOL, "calibration_error"))
+                row.append("" if cell is None else f"{cell.mean(_PROTOCOL, 'mape'):.3f}")
+        rows.append(row)
     return markdown(heads, rows)
 
 
-def _section(model: str, cells: list[Cell]) -> list[str]:
-    heads = (
-        "calibration error",
-        *(VARIANTS[v] for v in ("before", "training", *HONEST)),
-        *("floor before", "floor after", "paper before", "paper after"),
-        *("MAPE before", "paper MAPE"),
-    )
-    rows = [
-        (
-            cell.dataset,
-            *(_calibration(cell, v) for v in ("before", "training", *HONEST)),
-            *(f"{cell.mean(v, 'calibration_floor'):.4f}" for v in ("before", "crossfit")),
-            *(_shown(_paper(cell)[name]) for name in ("before", "recalibrated")),
-            number(*cell.of("before", "mape"), 3),
-            _shown(_paper(cell)["mape"]),
-        )
-        for cell in cells
+def _both(paper: float | None, cell: Cell | None, variant: str, measure: str) -> str:
+    return f"{paper:.3f}/{_MISSING if cell is None else f'{cell.mean(variant, measure):.3f}'}"
+
+
+def _beyond(cells: Cells) -> str:
+    """Return the calibration errors of the better protocols."""
+    heads, rows = ["", "floor"], []
+    columns_of = [
+        (model, variant)
+        for model in TITLES
+        for variant in _BEYOND
+        if any(cell.model == model and cell.has(variant) for cell in cells.values())
     ]
-    parts = [
-        f"## {TITLES[model]}\n",
-        markdown(heads, rows),
-        f"![Calibration curves of {TITLES[model]}, one panel per data set]({model}.png)\n",
-    ]
-    for measure, title in _ALSO.items():
-        decimals = 3 if measure == "coverage" else None
-        rows = [
-            (cell.dataset, *(number(*cell.of(v, measure), decimals) for v in VARIANTS))
-            for cell in cells
-        ]
-        parts += [f"{title}:\n", markdown(("", *VARIANTS.values()), rows)]
-    return parts
+    heads += [f"{_SHORT[model]}: {VARIANTS[variant]}" for model, variant in columns_of]
+    for dataset in dict.fromkeys(dataset for dataset, _ in cells):
+        of_set = {model: cell for (name, model), cell in cells.items() if name == dataset}
+        floor = next(iter(of_set.values())).mean("crossfit", "calibration_floor")
+        row = [dataset, f"{floor:.4f}"]
+        for model, variant in columns_of:
+            there = model in of_set and of_set[model].has(variant)
+            row.append(
+                f"{of_set[model].mean(variant, 'calibration_error'):.4f}" if there else _MISSING
+            )
+        rows.append(row)
+    return markdown(heads, rows)
 
 
 def _paper(cell: Cell) -> dict[str, float | None]:
     return TABLE1[cell.dataset][cell.model]
 
 
-def _calibration(cell: Cell, variant: str) -> str:
-    return number(*cell.of(variant, "calibration_error"), 4)
-
-
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
-
-
-def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
-
-
-def _chance(chance: float) -> str:
-    """Format a chance with the precision of 20,000 draws."""
-    if chance < 0.0001:
-        return "below 0.01%"
-    if chance > 0.999:
-        return "above 99.9%"
-    return f"{100.0 * chance:.{1 if chance >= 0.01 else 2}f}%"

@@ -1,4 +1,4 @@
-"""The numbers of Table 1 of the paper, and how a perfect forecaster compares with them."""
+"""The numbers of Table 1 of the paper, and the errors of a perfect forecaster."""
 
 from __future__ import annotations
 
@@ -62,8 +62,3 @@ def perfect_errors(n_test: int, n_fit: int | None, splits: int) -> NDArray[np.fl
         counts = rng.multinomial(n_test, shares, _DRAWS)
         total += ((np.cumsum(counts, axis=1) / n_test - _LEVELS[1:]) ** 2).sum(axis=1)
     return total / splits
-
-
-def chance_to_reach(limit: float, n_test: int, n_fit: int | None, splits: int) -> float:
-    """Return the chance that a perfect forecaster has a mean error of at most `limit`."""
-    return float((perfect_errors(n_test, n_fit, splits) <= limit).mean())

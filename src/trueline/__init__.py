@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         interval_score as interval_score,
         interval_widths as interval_widths,
         log_score as log_score,
+        marginal_calibration as marginal_calibration,
         pinball_loss as pinball_loss,
         pit as pit,
         pit_difference as pit_difference,
@@ -101,7 +102,8 @@ _PUBLIC = {
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
     "calibration_test compare coverage crps ence evaluate interval_score interval_widths log_score "
-    "pinball_loss pit pit_difference pit_histogram recalibration_map sharpness",
+    "marginal_calibration pinball_loss pit pit_difference pit_histogram recalibration_map "
+    "sharpness",
     "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
     "streams": "Online",

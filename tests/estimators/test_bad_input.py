@@ -143,6 +143,11 @@ PARAMETERS = {
             "Use ensemble=False."
         ),
     ),
+    "shrinkage by a number": (
+        {"shrinkage": 0.95},
+        ValueError,
+        "shrinkage is 0.95; expected True or False.",
+    ),
     "a scale by name": (
         {"scale_estimator": "forest"},
         ValueError,

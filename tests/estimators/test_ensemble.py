@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import BaggingRegressor, RandomForestRegressor, VotingRegressor
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import BayesianRidge, LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -117,6 +117,35 @@ def test_one_map_of_all_rows_serves_the_average(rows):
     np.testing.assert_allclose(model.predict_dist(X).cdf(y), tl.Mixture(parts).cdf(y))
     with pytest.warns(tl.CalibrationWarning, match="but the map supports.*Use more rows"):
         model.predict_interval(X, 0.999)
+
+
+def test_the_rule_of_the_paper_for_folds(rows):
+    # Section 3.2: K models, each recalibrated on the fold that it was not trained on by Eq. 6,
+    # and the average of the K forecasts.
+    X, y = rows
+    folds = KFold(4, shuffle=True, random_state=1)
+    model = CalibratedRegressor(
+        BayesianRidge(),
+        method=tl.Isotonic(finite_sample=False),
+        cv=folds,
+        ensemble=True,
+        shrinkage=False,
+        scale_estimator=None,
+        support=None,
+    ).fit(X, y)
+    assert model.shrinkage_ == 1.0
+    X_new, grid = np.random.default_rng(9).normal(size=(7, X.shape[1])), np.linspace(-4, 4, 81)
+    cdf = np.zeros((7, 81))
+    for train, test in folds.split(X):
+        mean, scale = BayesianRidge().fit(X[train], y[train]).predict(X[test], return_std=True)
+        scores = np.sort((y[test] - mean) / scale)
+        mean, scale = BayesianRidge().fit(X[train], y[train]).predict(X_new, return_std=True)
+        z = (grid - mean[:, None]) / scale[:, None]
+        shares = np.arange(1, len(scores) + 1) / len(scores)
+        cdf += np.where((z < scores[0]) | (z > scores[-1]), np.nan, np.interp(z, scores, shares))
+    inside = ~np.isnan(cdf)  # between the outermost scores, where Eq. 6 says everything
+    assert inside.mean() > 0.3
+    np.testing.assert_allclose(model.predict_dist(X_new).cdf(grid[None])[inside], cdf[inside] / 4)
 
 
 def test_fits_that_differ_are_calibrated_by_their_average():

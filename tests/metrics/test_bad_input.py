@@ -18,6 +18,7 @@ CALLS = {
     "evaluate": tl.evaluate,
     "interval_score": tl.interval_score,
     "log_score": tl.log_score,
+    "marginal_calibration": tl.marginal_calibration,
     "pinball_loss": lambda y, dist, **kw: tl.pinball_loss(y, dist, 0.5, **kw),
 }
 
@@ -176,6 +177,37 @@ BAD_COVERAGE = [
 @pytest.mark.parametrize("score", [tl.coverage, tl.interval_score, tl.evaluate])
 def test_coverage(score, coverage, expected):
     assert message(ValueError, score, Y, F, coverage=coverage) == expected
+
+
+BAD_INTERVALS = [
+    (
+        (0.1, 0.5, 0.9),
+        (
+            "coverage is (0.1, 0.5, 0.9); expected one number in (0, 1), or the two levels "
+            "(p1, p2) of the ends of an interval, the smaller one first."
+        ),
+    ),
+    (
+        (0.9, 0.1),
+        (
+            "coverage is (0.9, 0.1); expected one number in (0, 1), or the two levels "
+            "(p1, p2) of the ends of an interval, the smaller one first."
+        ),
+    ),
+    ((5, 95), "coverage holds 5.0; expected levels in [0, 1]. Write 5% as 0.05."),
+]
+
+
+@pytest.mark.parametrize("coverage, expected", BAD_INTERVALS)
+def test_levels_of_an_interval(coverage, expected):
+    assert message(ValueError, tl.coverage, Y, F, coverage) == expected
+
+
+def test_thresholds():
+    assert message(ValueError, tl.marginal_calibration, Y, F, [0.0, np.nan]) == (
+        "thresholds[1] is nan; expected finite numbers (1 of 2 is not). "
+        "Drop or impute those rows first."
+    )
 
 
 BAD_LEVELS = [

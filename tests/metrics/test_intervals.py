@@ -81,3 +81,13 @@ def test_levels_beyond_the_calibration_rows_warn_once():
     with pytest.warns(CalibrationWarning, match="Fit on at least 99 rows") as caught:
         tl.pinball_loss([1.0, 2.0, 3.0], weakly_supported(), [0.01, 0.5])
     assert len(caught) == 1
+
+
+def test_coverage_between_two_levels_is_eq_5(case):
+    y, F = case
+    inside = (F.ppf(0.2) <= y) & (y <= F.ppf(0.6))
+    np.testing.assert_allclose(tl.coverage(y, F, (0.2, 0.6)), np.mean(inside), rtol=1e-15)
+    np.testing.assert_array_equal(tl.coverage(y, F, (0.2, 0.6), reduce=False), inside)
+    below = np.mean(y <= F.ppf(0.6))
+    np.testing.assert_allclose(tl.coverage(y, F, (0.0, 0.6)), below, rtol=1e-15)
+    assert tl.coverage(y, F, (0, 1)) == 1.0

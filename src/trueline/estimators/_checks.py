@@ -34,6 +34,8 @@ def check_params(model: Any) -> None:
             f"ensemble=True averages the models of the folds, but {without} has no folds. "
             f"Use ensemble=False."
         )
+    if not isinstance(model.shrinkage, bool | np.bool_):
+        raise ValueError(f"shrinkage is {model.shrinkage!r}; expected True or False.")
     check_support(model.support)
     check_verbose(model.verbose)
     scale = model.scale_estimator

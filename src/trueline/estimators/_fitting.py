@@ -21,8 +21,9 @@ from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
 from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
 from trueline.estimators._shrinkage import more_trees_factor
-from trueline.estimators._splits import LearningSplits, Split, learning_splits
+from trueline.estimators._splits import LearningSplits, Split, find_copies, learning_splits
 from trueline.interop._sklearn import (
+    leaves_rows_out,
     read_out_of_bag,
     spread_excludes_noise,
     varies_between_fits,
@@ -170,6 +171,18 @@ def averages_folds(
         return bool(ensemble)
     trained = [len(train) for train, _ in splits or []]
     return bool(trained) and 2 * min(trained) >= n and varies_between_fits(estimator)
+
+
+def uses_out_of_bag(estimator: Any, cv: Any, data: Data) -> bool:
+    """Whether one forest takes the place of the folds: its trees forecast rows they did not draw.
+
+    A tree that drew the copy of a row knows its outcome.
+    """
+    return (
+        isinstance(cv, int | np.integer)
+        and leaves_rows_out(estimator)
+        and find_copies(data.X, data.y) is None
+    )
 
 
 class Fitted(NamedTuple):

@@ -42,6 +42,7 @@ from trueline.estimators._fitting import (
     settle_support,
     splits_to_learn,
     transform,
+    uses_out_of_bag,
 )
 from trueline.estimators._frames import (
     check_columns,
@@ -52,10 +53,9 @@ from trueline.estimators._frames import (
     take_features,
 )
 from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
-from trueline.estimators._splits import LearningSplits, Split, find_copies, make_splits
+from trueline.estimators._splits import LearningSplits, Split, make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
-from trueline.interop._sklearn import leaves_rows_out
 from trueline.recalibration import Recalibrator
 
 
@@ -91,15 +91,14 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         the paper, which is valid only for models that do not overfit. With a `FrozenEstimator` all
         rows calibrate, and the folds are those of a learned scale and of `Conditional`.
     ensemble : "auto" or bool, default "auto"
-        What predicts. False refits the estimator on all rows; its map is fitted on the
-        out-of-fold forecasts of all folds. True is the paper's rule for K folds: K models, each
-        with the map of the rows it was not trained on, whose CDFs are averaged as a `Mixture`.
-        "auto" refits, except for estimators whose fits differ much from each other, because no
-        map fitted on other fits knows the refit (see ``results/table1/table1.md``). For those
-        the CDFs of the K models are averaged, all with the same map, which is fitted on the
-        out-of-fold forecasts of all folds. These estimators are single networks:
-        `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``, skorch,
-        Keras and Lightning, in pipelines and searches too, and those with an attribute
+        What predicts. False refits the estimator on all rows; its map is fitted on the out-of-fold
+        forecasts of all folds. True averages the CDFs of K models, each with the map of the rows it
+        was not trained on, as a `Mixture`. "auto" refits, except for estimators whose fits differ
+        much from each other, because no map fitted on other fits knows the refit (see
+        ``results/table1/table1.md``). For those the CDFs of the K models are averaged, all with the
+        same map, which is fitted on the out-of-fold forecasts of all folds. These are single
+        networks: `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``,
+        skorch, Keras and Lightning, in pipelines and searches too, and those with an attribute
         ``varies_between_fits`` that is true. If a fold trains on less than half of the rows, as
         those of ``TimeSeriesSplit``, "auto" refits.
     scale_estimator : "auto", regressor or None, default "auto"
@@ -110,6 +109,10 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
+    shrinkage : bool, default True
+        Whether to multiply the out-of-fold scores by ``shrinkage_``; False saves the fits that
+        estimate it. The K-fold rule of the paper is ``ensemble=True, shrinkage=False,
+        scale_estimator=None, support=None, method=Isotonic(finite_sample=False)``.
     support : "auto", "counts", Support or None, default "auto"
         The values that outcomes can take. "auto" learns from y whether outcomes have atoms: counts
         and ratings, or one end of their range that holds many rows. Forecasts then have atoms
@@ -138,9 +141,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     scale_ : object
         The learned scale; None if there is none.
     shrinkage_ : float
-        The factor of the out-of-fold scores, because those of a model that is refitted on all
-        rows, or of an ensemble, are smaller. It is estimated by a few fits on still fewer rows,
-        and 1 if the folds do not allow that, or from 50,000 rows on.
+        The factor of the out-of-fold scores: those of a refit or of an ensemble are smaller. It is
+        estimated by a few fits on still fewer rows, and 1 if the folds do not allow that, from
+        50,000 rows on, or with ``shrinkage=False``.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
     n_features_in_ : int
@@ -150,8 +153,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     Notes
     -----
-    Put a `Pipeline` inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, because a
-    `Pipeline` outside has no ``predict_interval``.
+    Put a pipeline inside, ``CalibratedRegressor(make_pipeline(scaler, model))``, not outside.
 
     With the defaults ``fit`` takes as long as 8 to 12 fits of the estimator: six for the folds and
     the refit, two or more on fewer rows for ``shrinkage_``, and a forest for the scale, which takes
@@ -184,6 +186,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         ensemble: bool | str = "auto",
         scale_estimator: Any = "auto",
         dist: Callable[[Any, Any], Any] | None = None,
+        shrinkage: bool = True,
         support: Support | str | None = "auto",
         n_jobs: int | None = None,
         random_state: RandomState | np.random.RandomState = None,
@@ -195,6 +198,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.ensemble = ensemble
         self.scale_estimator = scale_estimator
         self.dist = dist
+        self.shrinkage = shrinkage
         self.support = support
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -276,19 +280,14 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
         splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
         self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
-        out_of_bag = (
-            isinstance(self.cv, int | np.integer)
-            and self.dist is None
-            and leaves_rows_out(fitter.estimator)
-            and find_copies(data.X, data.y) is None
-        )
-        thinned = thinned_splits(splits or [], len(data.y))
+        out_of_bag = self.dist is None and uses_out_of_bag(fitter.estimator, self.cv, data)
+        thinned = thinned_splits(splits or [], len(data.y)) if self.shrinkage else []
         # A map that depends on x is calibrated better without a width that does.
         by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
         scale_estimator = None if by_map else self.scale_estimator
         all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
         expect_work(fitter, all_splits, scale_estimator, recalibrator, refits=not self.ensemble_)
-        folds, models, shrinkage = fit_models(
+        folds, models, factor = fit_models(
             fitter, splits, data.sample_weight, ensemble=self.ensemble_, out_of_bag=out_of_bag
         )
         forecasts = out_of_fold(folds)
@@ -300,6 +299,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             scale_estimator, data, forecasts, inner, read_model, seed, self.support_, fitter
         )
         self.scale_ = self._widths.learned
+        shrinkage = factor if self.shrinkage else 1.0
         if shrinkage is None:
             shrinkage = find_shrinkage(
                 fitter,

@@ -14,6 +14,7 @@ from trueline.metrics._compare import Comparison, compare
 from trueline.metrics._difference import Difference, score_difference
 from trueline.metrics._evaluate import Evaluation, evaluate
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
+from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
 from trueline.metrics._rows import check_rows, rows_of_fits
 from trueline.metrics._scores import (
@@ -54,6 +55,7 @@ __all__ = [
     "EvaluationAccumulator",
     "FileEvaluation",
     "GroupEvaluation",
+    "MarginalCalibration",
     "PITDifference",
     "PITHistogram",
     "RecalibrationMap",
@@ -77,6 +79,7 @@ __all__ = [
     "interval_score",
     "interval_widths",
     "log_score",
+    "marginal_calibration",
     "pinball_loss",
     "pit",
     "pit_difference",

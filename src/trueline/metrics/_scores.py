@@ -218,7 +218,7 @@ def _pinball_means_in_blocks(
 def coverage(
     y: ArrayLike,
     dist: ForecastLike,
-    coverage: float = 0.9,
+    coverage: float | tuple[float, float] = 0.9,
     *,
     sample_weight: Weights = None,
     reduce: Literal[True] = True,
@@ -227,7 +227,7 @@ def coverage(
 def coverage(
     y: ArrayLike,
     dist: ForecastLike,
-    coverage: float = 0.9,
+    coverage: float | tuple[float, float] = 0.9,
     *,
     sample_weight: Weights = None,
     reduce: Literal[False],
@@ -235,12 +235,15 @@ def coverage(
 def coverage(
     y: ArrayLike,
     dist: ForecastLike,
-    coverage: float = 0.9,
+    coverage: float | tuple[float, float] = 0.9,
     *,
     sample_weight: Weights = None,
     reduce: bool = True,
 ) -> float | FloatArray:
-    """Share of outcomes inside their central interval, ends included.
+    """Share of outcomes inside an interval of their forecast, ends included.
+
+    The share of a calibrated forecast is the probability of the interval, up to chance: that of
+    the central interval, or p2 - p1 for the interval between two levels (Eq. 5 of the paper).
 
     Parameters
     ----------
@@ -248,8 +251,9 @@ def coverage(
         Outcomes.
     dist : Distribution, or what `as_distribution` takes
         The n forecasts.
-    coverage : float, default 0.9
-        Probability of the interval.
+    coverage : float or tuple (p1, p2), default 0.9
+        Probability of the central interval; or the levels of both ends of another interval, in
+        [0, 1]. At the level 0 or 1 the interval has no end.
     sample_weight : (n,) array-like, optional
         Weights of the rows in the mean.
     reduce : bool, default True
@@ -261,11 +265,31 @@ def coverage(
     >>> F = tl.Normal([0.0, 0.0, 0.0, 0.0], 1.0)
     >>> tl.coverage([-2.0, 0.5, 1.0, 1.5], F, 0.9)
     0.75
+    >>> tl.coverage([-2.0, 0.5, 1.0, 1.5], F, (0.5, 1.0))
+    0.75
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    miss = interval_misses(y, *dist.interval(check_level(coverage, "coverage")))
+    miss = interval_misses(y, *_ends(dist, coverage))
     rows = (miss == 0.0).astype(np.float64)
     return mean(rows, w) if reduce else rows
+
+
+def _ends(
+    dist: Distribution, coverage: float | tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the central interval, or of that between two levels."""
+    if not isinstance(coverage, tuple):
+        return dist.interval(check_level(coverage, "coverage"))
+    p = check_levels(coverage, "coverage", closed=True)
+    if p.size != 2 or not p[0] < p[1]:
+        raise ValueError(
+            f"coverage is {coverage!r}; expected one number in (0, 1), or the two levels "
+            f"(p1, p2) of the ends of an interval, the smaller one first."
+        )
+    n = len(dist)
+    lower = np.full(n, -np.inf) if p[0] == 0.0 else dist.ppf(p[0])
+    upper = np.full(n, np.inf) if p[1] == 1.0 else dist.ppf(p[1])
+    return lower, upper
 
 
 def interval_misses(y: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
