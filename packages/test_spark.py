@@ -35,7 +35,7 @@ def session():
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        absent('pyspark is not installed: pip install "trueline[spark]"')
+        absent('pyspark is not installed: pip install "pyspark[sql]"')
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         absent("there is no Java on the path; Spark needs 17 or newer")
     before = os.environ.get("PYSPARK_PYTHON")

@@ -50,7 +50,7 @@ def test_deployment(folder):
         import duckdb
         import onnxruntime
     except ImportError as error:
-        absent(f'not installed ({error}): pip install "trueline[onnx]" duckdb')
+        absent(f"not installed ({error}): pip install onnx onnxruntime duckdb")
     R = tl.files.fit("past/")
     run("to_onnx(", folder, R=R, duckdb=duckdb)
     new = parquet.read_table("upper.parquet")
