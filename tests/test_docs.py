@@ -89,3 +89,17 @@ def test_every_page_is_part_of_the_site():
         page for page in sorted(pages) if not re.search(rf"^(.* <)?{page[:-3]}>?$", listed, re.M)
     ]
     assert absent == []
+
+
+def test_the_benchmark_page_quotes_the_league_table():
+    quoted = (DOCS / "benchmark.md").read_text("utf-8")
+    measured = (DOCS.parent / "results" / "league.md").read_text("utf-8")
+    rows = {"one width for all rows": "constant width", "the default": "the default"}
+    rows['`method="conditional"`'] = "Conditional"
+    for row, recipe in rows.items():
+        numbers = re.search(
+            rf"^trueline, {recipe} +([\d. ]+)\n +error of 90% coverage +([\d. ]+)$", measured, re.M
+        )
+        pairs = zip(numbers[1].split(), numbers[2].split(), strict=True)
+        cells = " | ".join(f"{crps[1:]} ({error[1:]})" for crps, error in pairs)
+        assert f"| trueline, {row} | {cells} |" in quoted
