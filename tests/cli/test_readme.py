@@ -29,5 +29,6 @@ def test_the_four_lines_of_shell(tmp_path):
     assert "too narrow" in run_shell(lines, tmp_path)
     table = csv.read_csv(tmp_path / "calibrated.csv").to_pydict()
     y, lower, upper = (np.array(table[name]) for name in ("y", "lower_0.9", "upper_0.9"))
-    # The map was fitted on these rows, so that they hold 90% up to one row at each end.
-    assert abs(((lower <= y) & (y <= upper)).mean() - 0.9) <= 2 / len(y)
+    # 2,000 rows calibrate and 1,000 test: the standard error is 0.012, and this four of them.
+    assert y.size == 1000
+    assert abs(((lower <= y) & (y <= upper)).mean() - 0.9) < 0.047
