@@ -79,6 +79,9 @@ html_static_path = ["_static"]
 html_css_files = ["trueline.css"]
 html_show_sourcelink = False
 html_copy_source = False
+# Summaries are fetched, which a browser refuses for pages that are opened from disk.
+html_show_search_summary = False
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_math_renderer = "mathml"
 html_theme_options = {
     "logo": {"text": "trueline"},

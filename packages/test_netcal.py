@@ -1,6 +1,10 @@
 """Isotonic maps beside those of netcal."""
 
+import contextlib
+import io
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,3 +65,16 @@ def test_netcal_saturates_where_trueline_does_not(netcal_isotonic):
     reference = netcal_isotonic().fit((np.zeros(N), np.full(N, 1 / 30)), y)
     _, _, theirs = reference.transform((np.zeros(1), np.full(1, 1 / 30)), t=np.sort(y))
     assert np.abs(theirs[:, 0, 0] - empirical_frequency(np.sort(y))).max() > 0.1
+
+
+def test_the_lines_in_the_documentation(netcal_isotonic):
+    """The start of the page and the lines of netcal run, and print what the page shows."""
+    page = (Path(__file__).parents[1] / "docs" / "coming-from.md").read_text("utf-8")
+    start = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    lines = re.search(
+        r"^```{code-block} python\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL
+    )
+    names, out = {}, io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(start[1] + lines[1], "docs/coming-from.md", "exec"), names)
+    assert out.getvalue() == lines[2]

@@ -1,10 +1,12 @@
 """Maps, columns and evaluations of Spark are those of Python."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,6 @@ from tests.clusters.clusters import (
     recalibrated,
 )
 from tests.files.cases import make_case, make_counts
-from tests.files.readme import covered, run, write_folders
 from trueline.clusters import _cluster, spark as tls
 from trueline.files import Columns, FileError
 
@@ -35,7 +36,7 @@ def session():
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        absent('pyspark is not installed: pip install "trueline[spark]"')
+        absent('pyspark is not installed: pip install "pyspark[sql]"')
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         absent("there is no Java on the path; Spark needs 17 or newer")
     before = os.environ.get("PYSPARK_PYTHON")
@@ -268,12 +269,23 @@ def test_importing_the_module_leaves_pyspark_alone():
     assert not {"pyspark", "pandas"} & set(done.stdout.split())
 
 
-def test_the_lines_in_the_readme(session, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_folders(tmp_path)
-    run("tls.fit", tmp_path, spark=session)
+def test_the_lines_in_the_documentation(session, tmp_path):
+    page = (Path(__file__).parents[1] / "docs" / "large-data.md").read_text("utf-8")
+    (lines,) = re.findall(r"^```{code-block} python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    rng = np.random.default_rng(0)
+    for folder in ("past", "new"):
+        mean = rng.normal(size=6000)
+        table = {"y": rng.normal(mean, 2.0), "mean": mean, "std": np.full(6000, 0.5)}
+        (tmp_path / folder).mkdir()
+        parquet.write_table(pa.table(table), tmp_path / folder / "0.parquet")
+    # The JVM looks for files in the folder where it was started.
+    lines = re.sub(r'"([\w-]+/)"', lambda path: repr(f"{tmp_path}/{path[1]}"), lines)
+    exec(compile(lines, "docs/large-data.md", "exec"), {"spark": session})
+    found = parquet.read_table(tmp_path / "calibrated-spark", partitioning=None)
+    y, lower, upper = (found[name].to_numpy() for name in ("y", "lower_0.9", "upper_0.9"))
     # 6,000 rows calibrate and 6,000 test: the standard error is 0.0055, and this four of them.
-    assert abs(covered(tmp_path / "calibrated-spark") - 0.9) < 0.022
+    assert y.size == 6000
+    assert abs(((lower <= y) & (y <= upper)).mean() - 0.9) < 0.022
 
 
 # ---- how forecasts are prepared ------------------------------------------------------------

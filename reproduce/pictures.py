@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from reproduce.cells import LEVELS, Cell
 from trueline._files import whole_file
+from trueline._messages import EXTRAS, library
 from trueline.distributions import Normal
 from trueline.metrics import calibration_curve
 
@@ -68,12 +69,7 @@ def looks(count: int) -> list[Look]:
 
 def require_matplotlib(caller: str) -> None:
     """Raise, with the command to install it, unless matplotlib can be imported."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            f'{caller} needs matplotlib, which is not installed: pip install "matplotlib>=3.8"'
-        ) from None
+    library("matplotlib", caller, EXTRAS["plots"])
 
 
 def save(figure: Any, path: Path) -> None:

@@ -194,7 +194,7 @@ def read_make3d(folder: str | os.PathLike[str]) -> DepthImages:
     ``depth_sph_corr-*.mat`` of the same name in any of these folders. The depth is the fourth
     layer of ``Position3DGrid``, in metres; images are averaged down to its grid (55 x 305). Depths
     above 0 and below 70 m are valid, as for the error C1 of the literature. This function needs
-    Pillow, which ``trueline[plots]`` installs.
+    Pillow: ``pip install pillow``.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def _picture(file: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     except ImportError as error:
         raise ImportError(
             f"read_make3d needs Pillow, which cannot be imported ({error}). "
-            f'Install it with: pip install "trueline[plots]"'
+            f"Install it with: pip install pillow"
         ) from error
     try:
         with Image.open(file, formats=["JPEG"]) as image:

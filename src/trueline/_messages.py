@@ -8,6 +8,19 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+#: What pip installs for each extra of pyproject.toml, in a checkout and anywhere else. The packages
+#: are named one by one, because "trueline[onnx]" can only be installed where trueline comes from.
+EXTRAS = {
+    "cli": '"pyarrow>=16" "rich>=13.8" "typer>=0.26"',
+    "dask": '"dask[dataframe]>=2025.7" "distributed>=2025.7" "pyarrow>=16"',
+    "inventory": '"gymnasium>=1.0"',
+    "mlflow": '"mlflow-skinny>=3"',
+    "onnx": '"onnx>=1.17" "onnxruntime>=1.20"',
+    "plots": '"matplotlib>=3.9"',
+    "spark": '"pyspark[sql]>=4"',
+    "torch": '"safetensors>=0.4.5" "torch>=2.13"',
+}
+
 # Options that name columns; Python takes them together, as `Columns`.
 _COLUMNS = {"y", "mean", "std", "quantile_columns", "sample_columns"}
 _COLUMNS |= {"kind", "lower", "upper", "coverage", "group", "weight", "x"}

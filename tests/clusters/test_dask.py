@@ -28,7 +28,7 @@ try:
     import distributed
     import pandas as pd
 except ImportError as error:
-    absent_reason = f'dask is not installed ({error}): pip install "trueline[dask]"'
+    absent_reason = f'dask is not installed ({error}): pip install "dask[dataframe]" distributed'
 else:
     absent_reason = ""
 
@@ -538,7 +538,10 @@ def test_warnings_are_told_once():
 
 def test_without_dask_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
-    with pytest.raises(ImportError, match=r'pip install "trueline\[dask\]"'):
+    with pytest.raises(
+        ImportError,
+        match=r'pip install "dask\[dataframe\]>=2025.7" "distributed>=2025.7" "pyarrow>=16"',
+    ):
         tld.fit(None)
 
 

@@ -37,11 +37,11 @@ def test_without_matplotlib_it_says_what_to_install(display, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert message(ImportError, display.from_predictions, Y, F) == (
         f"{display.__name__}.from_predictions needs matplotlib, which is not installed: "
-        f'pip install "matplotlib>=3.8"'
+        f'pip install "matplotlib>=3.9"'
     )
     assert message(ImportError, display.from_estimator, None, None, Y) == (
         f"{display.__name__}.from_estimator needs matplotlib, which is not installed: "
-        f'pip install "matplotlib>=3.8"'
+        f'pip install "matplotlib>=3.9"'
     )
 
 
@@ -49,7 +49,7 @@ def test_the_map_says_so_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert message(ImportError, tl.RecalibrationDisplay.from_recalibrator, R) == (
         "RecalibrationDisplay.from_recalibrator needs matplotlib, which is not installed: "
-        'pip install "matplotlib>=3.8"'
+        'pip install "matplotlib>=3.9"'
     )
 
 

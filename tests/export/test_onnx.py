@@ -364,7 +364,7 @@ def test_without_onnx(monkeypatch):
         to_onnx(R)
     assert str(caught.value) == (
         "to_onnx needs onnx, which cannot be imported (import of onnx halted; None in "
-        'sys.modules). Install it with: pip install "trueline[onnx]"'
+        'sys.modules). Install it with: pip install "onnx>=1.17" "onnxruntime>=1.20"'
     )
 
 

@@ -63,7 +63,7 @@ def test_everything_else_works_without_gymnasium():
     sold, message = done.stdout.strip().splitlines()
     assert sold == "5"
     assert message.startswith("the environment needs gymnasium, which cannot be imported")
-    assert message.endswith('pip install "trueline[inventory]"')
+    assert message.endswith('pip install "gymnasium>=1.0"')
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -130,8 +130,8 @@ def test_the_folder_goes_even_if_logging_fails():
 
 
 MISSING = {
-    "mlflow": (lambda: log_mlflow(Y, F), r'pip install "trueline\[mlflow\]"'),
-    "torch": (lambda: tl.interop.to_torch(F), r'pip install "trueline\[torch\]"'),
+    "mlflow": (lambda: log_mlflow(Y, F), 'pip install "mlflow-skinny>=3"'),
+    "torch": (lambda: tl.interop.to_torch(F), 'pip install "safetensors>=0.4.5" "torch>=2.13"'),
     "skpro": (lambda: tl.interop.to_skpro(F), "pip install skpro"),
     "polars": (lambda: tl.interop.to_frame(F, library="polars"), "pip install polars"),
     "xarray": (lambda: tl.interop.to_xarray(F, 5), "pip install xarray"),

@@ -5,14 +5,11 @@
 
 import sys
 
+from trueline._messages import EXTRAS
 from trueline._progress import progress
 from trueline.cli._errors import command, fail, stopped
 
 __all__ = ["command", "fail", "main", "progress", "stopped"]
-
-# The packages of the extra `cli`. They are named one by one, because "trueline[cli]" can only be
-# installed where trueline comes from.
-_PACKAGES = '"rich>=13.8" "typer>=0.26" "pyarrow>=16"'
 
 
 def main() -> None:
@@ -28,7 +25,7 @@ def main() -> None:
     except ImportError as error:
         print(
             f"trueline: the command line needs {error.name}, which is not installed. "
-            f"Install it with: pip install {_PACKAGES}",
+            f"Install it with: pip install {EXTRAS['cli']}",
             file=sys.stderr,
         )
         raise SystemExit(2) from None

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from trueline._arrow import pyarrow, to_numpy
-from trueline._messages import library, reason
+from trueline._messages import EXTRAS, library, reason
 from trueline._validation import CalibrationWarning
 from trueline.clusters._cluster import (
     FAN,
@@ -184,7 +184,7 @@ def evaluate(
 def _dask() -> Any:
     """Import dask, or say how to install it."""
     for name in ("dask.dataframe", "dask"):
-        module = library(name, "trueline.clusters.dask", '"trueline[dask]"')
+        module = library(name, "trueline.clusters.dask", EXTRAS["dask"])
     return module
 
 

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from trueline._arrow import pyarrow
-from trueline._messages import library
+from trueline._messages import EXTRAS, library
 from trueline._warnings import each_warning_once
 from trueline.clusters._cluster import (
     FAN,
@@ -173,7 +173,7 @@ def evaluate(
 def _names(frame: Any) -> list[str]:
     """Return the columns of a frame; raise if it is not a frame."""
     pyarrow()
-    library("pyspark.sql", "trueline.clusters.spark", '"trueline[spark]"')
+    library("pyspark.sql", "trueline.clusters.spark", EXTRAS["spark"])
     # Frames of Spark Connect have another class.
     if not hasattr(frame, "mapInArrow"):
         raise TypeError(

@@ -1,6 +1,6 @@
 """Pictures of diagnostics, with the interface of scikit-learn's displays.
 
-They need matplotlib, ``pip install "matplotlib>=3.8"``, which is loaded when something is drawn.
+They need matplotlib, ``pip install "matplotlib>=3.9"``, which is loaded when something is drawn.
 """
 
 from trueline.displays._calibration import CalibrationDisplay

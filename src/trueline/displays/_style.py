@@ -9,7 +9,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from trueline._messages import MissingPackageError
+from trueline._messages import EXTRAS, MissingPackageError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def require_matplotlib(caller: str) -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         raise MissingPackageError(
-            f'{caller} needs matplotlib, which is not installed: pip install "matplotlib>=3.8"'
+            f"{caller} needs matplotlib, which is not installed: pip install {EXTRAS['plots']}"
         ) from None
 
 

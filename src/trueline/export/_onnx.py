@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._files import whole_file
-from trueline._messages import library
+from trueline._messages import EXTRAS, library
 from trueline._validation import FloatArray, check_max_knots, levels as checked_levels
 from trueline._warnings import each_warning_once
 from trueline.export._formulas import (
@@ -107,7 +107,7 @@ def to_onnx(
     >>> session.run(None, {name: np.array(v, np.float32) for name, v in rows.items()})
     [array([[ 6., 10.]], dtype=float32), array([0.5], dtype=float32)]
     """
-    onnx = library("onnx", "to_onnx", '"trueline[onnx]"')
+    onnx = library("onnx", "to_onnx", EXTRAS["onnx"])
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype is {dtype!r}; expected 'float32' or 'float64'.")
     if not isinstance(cdf, bool):

@@ -1,6 +1,6 @@
 """Orders of a perishable item, planned with forecasts of its demand (section 4.5 of the paper).
 
-The environment for reinforcement learning needs gymnasium: ``pip install "trueline[inventory]"``.
+The environment for reinforcement learning needs gymnasium: ``pip install gymnasium``.
 If gymnasium is installed, importing this module registers ``trueline/PerishableInventory-v0``.
 """
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from trueline._messages import library
+from trueline._messages import EXTRAS, library
 from trueline.inventory._planner import Plan, plan
 from trueline.inventory._policies import Known, Newsvendor, Planner, Policy, SeasonalNaive
 from trueline.inventory._simulation import Oracle, Simulation, simulate
@@ -47,7 +47,7 @@ if find_spec("gymnasium") is not None:
 def __getattr__(name: str) -> object:
     if name != "PerishableInventoryEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    library("gymnasium", "the environment", '"trueline[inventory]"')
+    library("gymnasium", "the environment", EXTRAS["inventory"])
     from trueline.inventory._environment import PerishableInventoryEnv
 
     return PerishableInventoryEnv

@@ -1,6 +1,6 @@
 """Neural networks that forecast distributions, as scikit-learn estimators.
 
-They need torch: ``pip install "trueline[torch]"``. It is imported when a network is first trained.
+They need torch: ``pip install torch safetensors``. It is imported when a network is first trained.
 """
 
 from trueline.models._dropout import ConcreteDropoutRegressor, DropoutRegressor

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from trueline._messages import MissingPackageError
+from trueline._messages import EXTRAS, library
 from trueline._validation import generator
 
 
@@ -70,10 +69,4 @@ def as_json(value: Any) -> Any:
 def require_torch(*packages: str) -> None:
     """Raise ImportError with the install command unless torch and safetensors can be imported."""
     for package in packages or ("torch", "safetensors"):
-        try:
-            import_module(package)
-        except ImportError as error:
-            raise MissingPackageError(
-                f"trueline.models needs {package}, which cannot be imported ({error}). "
-                f'Install it with: pip install "trueline[torch]"'
-            ) from error
+        library(package, "trueline.models", EXTRAS["torch"])

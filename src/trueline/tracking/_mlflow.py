@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from trueline._messages import library
+from trueline._messages import EXTRAS, library
 from trueline._validation import detached
 from trueline.interop import as_distribution
 from trueline.tracking._scores import scores
@@ -37,7 +37,7 @@ def log_mlflow(
     The run is the active one, or that of ``run_id``. Without a run this raises an error, because
     MLflow would start a run and leave it open.
 
-    Needs MLflow: ``pip install "trueline[mlflow]"``.
+    Needs MLflow: ``pip install mlflow-skinny``.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def _target(client: Any, run_id: str | None) -> tuple[Any, str]:
     """Return the client and the run to log to."""
     if client is not None and run_id is not None:
         return client, run_id
-    mlflow = library("mlflow", "log_mlflow", '"trueline[mlflow]"')
+    mlflow = library("mlflow", "log_mlflow", EXTRAS["mlflow"])
     if run_id is None:
         run = mlflow.active_run()
         if run is None:

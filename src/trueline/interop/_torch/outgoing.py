@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trueline._messages import library
+from trueline._messages import EXTRAS, library
 from trueline.distributions import Laplace, Normal
 from trueline.interop._as_distribution import as_distribution
 
@@ -59,7 +59,7 @@ def to_torch(F: Any, *, dtype: Any = None, device: Any = None) -> Any:
     True
     """
     forecast = as_distribution(F)
-    torch = library("torch", "to_torch", '"trueline[torch]"')
+    torch = library("torch", "to_torch", EXTRAS["torch"])
     kind = torch.float64 if dtype is None else dtype
     if not isinstance(kind, torch.dtype) or not kind.is_floating_point:
         raise TypeError(
