@@ -581,3 +581,55 @@ def test_rain_has_a_bar_for_zero(tmp_path):
 
 def test_continuous_outcomes_have_no_panel_of_values(tmp_path, case):
     assert atoms_panel(tmp_path, case.y, case.F)[1] == []
+
+
+def test_intervals_beyond_the_frame_have_arrows_and_are_counted(tmp_path):
+    """Two of 200 intervals are so wide that the frame leaves them out, one of them above alone."""
+    y, scale = np.random.default_rng(0).normal(size=200), np.ones(200)
+    scale[50], loc = 1e4, np.zeros(200)
+    lower, upper = np.full(200, -2.0), np.full(200, 2.0)
+    lower[50], upper[50], upper[120] = -1e4, 1e4, 1e3
+    F = tl.Quantiles([0.05, 0.95], np.column_stack([lower, upper]))
+    page = write(tmp_path, y, F)
+    figure = page.find("figure")[-1]
+    assert len(figure.find("path", "beyond")) == 3
+    assert "2 intervals reach beyond the frame: see the arrows." in figure.find("p")[0].text
+    calm = write(tmp_path, y, tl.Normal(loc, 1.0)).find("figure")[-1]
+    assert not calm.find("path", "beyond")
+    assert "frame" not in calm.find("p")[0].text
+
+
+def test_segments_with_too_few_rows_are_one_line_beside_those_that_tell(tmp_path):
+    rng = np.random.default_rng(0)
+    kind = rng.choice(["a", "b", "rare"], size=3000, p=[0.5, 0.48, 0.02])
+    y = rng.normal(size=3000) * np.where(kind == "b", 2.0, 1.0)
+    page = write(tmp_path, y, tl.Normal(np.zeros(3000), 1.0), x={"kind": kind})
+    (section,) = (s for s in page.find("section") if s.attributes["aria-labelledby"] == "segments")
+    assert "and 1 has too few rows to tell" in section.find("p")[0].text
+    assert section.find("p")[0].text.endswith(
+        "Shown here: the 2 least likely by chance of those with enough rows, in that order."
+    )
+    assert [t.children[0] for t in section.find("th", "title")] == ["kind: b", "kind: a"]
+
+
+def test_shares_of_the_same_page_have_the_same_decimals(tmp_path):
+    """Groups of 300 and 2,700 rows; one of them holds 91.0%, which was 91% beside 90.3%."""
+    y = np.where(np.arange(3000) % 100 < 91, 0.0, 9.0)
+    y[:300][np.flatnonzero(y[:300] > 0)[:3]] = 0.0
+    page = write(
+        tmp_path,
+        y,
+        tl.Normal(np.zeros(3000), 1.0),
+        groups=np.where(np.arange(3000) < 300, "s", "l"),
+    )
+    cards = page.find("table", "cards")[0]
+    assert {row.find("td")[0].text for row in cards.find("tbody")} == {"91.0%", "92.0%"}
+    assert "hold 91.1% of the time" in page.find("p", "headline")[0].text
+
+
+def test_the_button_for_dark_mode_says_what_it_switches(report_page):
+    (button,) = report_page.find("button", "theme")
+    assert button.text == "Dark mode"
+    assert button.attributes["aria-pressed"] == "false"
+    (state,) = button.find("span", "state")  # ": on" or ": off", by the script
+    assert state.attributes["aria-hidden"] == "true"

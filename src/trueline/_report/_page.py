@@ -115,8 +115,11 @@ def _sections(content: Content) -> list[Markup]:
         f"On {counted(forecasts[0].evaluation.n, 'row')}. The floor is the calibration error that "
         f"a perfect forecast would have on the same number of rows, by chance alone."
     )
-    by_model = len(forecasts) > _SIDE_BY_SIDE
-    measures = (tables.measures_by_model if by_model else tables.measures)(forecasts)
+    if len(forecasts) > _SIDE_BY_SIDE:
+        measures = tables.measures_by_model(forecasts)
+        note += f" Here it is {tables.floors(forecasts)}."
+    else:
+        measures = tables.measures(forecasts)
     sections = [
         _section(
             "plots",

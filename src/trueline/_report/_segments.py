@@ -101,7 +101,7 @@ def worst_segments(
 ) -> Search:
     """Test parts of one column each, and parts by the median and interval width of a forecast."""
     rows, target = forecasts[main].rows, promise(forecasts[main].facts.target)
-    whose = f" of “{forecasts[main].name}”" if len(forecasts) > 1 else ""
+    whose = f" of {forecasts[main].facts.quoted}" if len(forecasts) > 1 else ""
     table: list[tuple[str, NDArray[Any]]] = [
         (f"predicted median{whose}", rows.median),
         (f"width of the {target} interval{whose}", rows.width),

@@ -17,6 +17,7 @@ from trueline._report._numbers import (
     span,
 )
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
+from trueline._report._words import short
 from trueline.metrics import CoverageVerdict
 
 # Field of the evaluation, its name, and what it means.
@@ -72,9 +73,10 @@ def measures_by_model(forecasts: Sequence[Measured]) -> Markup:
     """Return the table of measures with one row per forecast, and what they mean."""
     body = []
     for f in forecasts:
-        title = tag("th", f.name, scope="row", role="rowheader", class_="title")
+        title = tag("th", short(f.name), scope="row", role="rowheader", class_="title")
+        # The ranges of chance stand below one or two forecasts; here is no room for them.
         cells = [
-            tag("td", *value(f, field), role="cell", data_label=name)
+            tag("td", value(f, field)[0], role="cell", data_label=name)
             for field, name, _ in _MEASURES
         ]
         body.append(tag("tbody", tag("tr", title, *cells, role="row"), role="rowgroup"))
@@ -88,6 +90,13 @@ def measures_by_model(forecasts: Sequence[Measured]) -> Markup:
     return join(
         [cards("All measures", names, body, "cards many"), tag("dl", *meanings, class_="made")]
     )
+
+
+def floors(forecasts: Sequence[Measured]) -> str:
+    """Return the floor of the calibration error, or the lowest and the highest of several."""
+    found = sorted(f.evaluation.calibration_floor for f in forecasts)
+    low, high = (measured(floor, floor) for floor in (found[0], found[-1]))
+    return low if low == high else span(low, high)
 
 
 def value(f: Measured, field: str) -> list[str]:
@@ -161,7 +170,7 @@ def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured], main
         enough = " of those with enough rows" if search.too_few else ""
         order = f"Shown here: the {count(shown)} least likely by chance{enough}, in that order."
         order = order if shown else ""
-    whose = f", for “{main.name}”," if len(forecasts) > 1 else ""
+    whose = f", for {main.facts.quoted}," if len(forecasts) > 1 else ""
     return (
         f"{many} {were} tested; {_outcome(search, whose, main.facts.target)}. The ranges of chance "
         f"hold for all of them together, 19 times out of 20 (Bonferroni). {order}"
@@ -257,7 +266,7 @@ def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[st
                 class_="verdict off" if verdict.off else "verdict",
             )
         )
-        key = [tag("th", f.name, scope="row", role="rowheader")] if several else []
+        key = [tag("th", short(f.name), scope="row", role="rowheader")] if several else []
         lines.append(tag("tr", *([title] if i == 0 else []), *key, *cells, role="row"))
     return tag("tbody", *lines, role="rowgroup")
 

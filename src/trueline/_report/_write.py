@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +32,7 @@ _MOST_SEGMENTS = 10
 
 def report(
     y: ArrayLike,
-    forecasts: Distribution | Mapping[str, Distribution],
+    forecasts: Any,
     path: str | os.PathLike[str],
     *,
     x: Any = None,
@@ -47,7 +46,7 @@ def report(
     random_state: RandomState = 0,
     force: bool = True,
 ) -> Path:
-    """Write a page that shows whether intervals hold, in words, plots and tables.
+    """Write a page that shows whether intervals hold or which model is best, in words and plots.
 
     The page is one HTML file, under a megabyte for any number of rows, that can be opened from
     disk, sent and printed. It loads nothing from elsewhere.
@@ -56,9 +55,13 @@ def report(
     ----------
     y : (n,) array-like
         Outcomes that neither the model nor a recalibrator has seen.
-    forecasts : Distribution or dict
-        One forecast, or two by name: ``{"before": F, "after": G}``. Groups and segments are
-        sorted by the second.
+    forecasts : Distribution, what `as_distribution` takes, or dict
+        One forecast, or up to twelve by name. A dict always holds names, never the columns of
+        one forecast. Two are shown as one forecast before and after
+        recalibration if they are called ``{"before": F, "after": G}``, or if the second is the
+        first one, recalibrated by trueline with a map that is not `Conditional`; groups and
+        segments are then sorted by the second. Others are models: the page sorts them by CRPS,
+        says whether chance explains the differences, and sorts groups and segments by the best.
     path : str or path
         Where to write. An existing file is replaced once the new one is complete.
     x : data frame, dict of columns, or array, (n,) or (n, k), optional
@@ -74,8 +77,8 @@ def report(
     y_name, unit : str, optional
         Name and unit of the outcomes.
     n_fit : float, optional
-        Number of rows that the last forecast was recalibrated on. It raises the floor, and the
-        verdict takes it into account.
+        Number of rows that the last forecast given was recalibrated on. It raises the floor,
+        and the verdict takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
         Used if a forecast has steps; see `pit`.
     force : bool, default True
@@ -175,7 +178,7 @@ def _where(lineup: Lineup, groups: Search | None, segments: Search) -> list[str]
     main, found = lineup.forecasts[lineup.main], list[str]()
     if main.facts.off:
         return found
-    whose = f" of “{main.name}”" if lineup.compares else ""
+    whose = f" of {main.facts.quoted}" if lineup.compares else ""
     if groups is not None and groups.off:
         worst = groups.segments[0]
         found.append(
@@ -187,8 +190,8 @@ def _where(lineup: Lineup, groups: Search | None, segments: Search) -> list[str]
         worst = segments.segments[0]
         they = f"the intervals{whose}" if whose else "they"
         found.append(
-            f"In some parts of the data {they} do not hold; the clearest is {worst.feature}: "
-            f"{worst.label} ({worst.shares[lineup.main].verdict.words})."
+            f"In some parts of the data {they} do not hold, most clearly in rows with "
+            f"{worst.feature} {worst.label}: {worst.shares[lineup.main].verdict.words}."
         )
     return found
 

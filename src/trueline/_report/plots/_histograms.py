@@ -162,7 +162,9 @@ def _draw_widths(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Marku
         found = f.widths
         if _edges(f).size:
             a, b = svg.steps(found.edges, found.density / (found.density.max() or 1.0))
-            shape = svg.path(x(a), y(b), f"fill line {f.slot}", closed=True)
+            # Areas of many forecasts would hide each other.
+            fill = "fill " if len(forecasts) <= 2 else ""
+            shape = svg.path(x(a), y(b), f"{fill}line {f.slot}", closed=True)
         else:  # a point forecast: all widths are 0
             shape = svg.line(x.start, y.start, x.start, y.at(1.0), f"line {f.slot}")
         mean = x.at(found.mean) if np.isfinite(found.mean) else x.stop
