@@ -66,13 +66,14 @@ def write_named(path, name):
     """Write a report in which every name is this one, and some are long."""
     rng = np.random.default_rng(1)
     n = 300
-    y = rng.normal(size=n)
+    x = rng.normal(size=n)
+    y = rng.normal(size=n) * np.where(x > 1.0, 4.0, 1.0)  # a segment that is off
     long = f"{name} {'verylong' * 8}"
     return tl.report(
         y,
         {name: tl.Normal(np.zeros(n), 0.5), long: tl.Normal(np.zeros(n), 1.0)},
         path,
-        x={name: rng.normal(size=n), long: rng.choice([name, long], n)},
+        x={name: x, long: rng.choice([name, long], n)},
         groups=rng.choice([name, long], n),
         title=name,
         y_name=long,

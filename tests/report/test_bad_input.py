@@ -31,12 +31,36 @@ MISTAKES = {
         "y has 5 rows but the forecast 'after' has 3",
     ),
     "y and forecast swapped": ((F, Y), {}, TypeError, None),
-    "no forecasts": ((Y, {}), {}, ValueError, "forecasts holds 0 forecasts; expected one or two"),
-    "three forecasts": (
-        (Y, {"a": F, "b": F, "c": F}),
+    "no forecasts": (
+        (Y, {}),
         {},
         ValueError,
-        "forecasts holds 3 forecasts; expected one or two",
+        r'^forecasts holds no forecast; expected 1 to 12 by name: {"before": F, "after": G}\.$',
+    ),
+    "thirteen forecasts": (
+        (Y, {str(i): F for i in range(13)}),
+        {},
+        ValueError,
+        (
+            r"^forecasts holds 13 forecasts; expected at most 12, so that their curves can be told "
+            r"apart and the page stays below a megabyte\. Leave some out: trueline\.crps\(y, F\) "
+            r"tells which are the best\.$"
+        ),
+    ),
+    "the columns of one forecast": (
+        (Y, {"mean": Y, "std": Y + 1}),
+        {},
+        TypeError,
+        (
+            r"^forecasts has the keys 'mean', 'std', which are columns of one forecast; expected "
+            r"forecasts by name\. Name it: {\"model\": {'mean': \.\.\.}}\.$"
+        ),
+    ),
+    "quantiles of one forecast": (
+        (Y, {"levels": [0.1, 0.9], "values": np.tile([0.0, 1.0], (5, 1))}),
+        {},
+        TypeError,
+        "forecasts has the keys 'levels', 'values', which are columns of one forecast",
     ),
     "a triple for a forecast": (
         (Y, {"before": F, "after": (Y, Y, Y)}),
@@ -48,7 +72,7 @@ MISTAKES = {
         (Y, [F, F]),
         {},
         TypeError,
-        "forecasts is of type list; expected a Distribution, or one or two by name",
+        r'^forecasts is a list of forecasts; expected them by name: {"ridge": F, "forest": G}\.$',
     ),
     "a number for a name": (
         (Y, {1: F}),
@@ -97,6 +121,21 @@ def test_mistakes(tmp_path, arguments, options, error, message):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_forecasts_of_other_kinds_are_converted_by_their_argument(tmp_path, monkeypatch, named):
+    """The messages of `check_forecast` are tested with it; here only what it is asked for."""
+    asked = []
+
+    def check(dist, name):
+        asked.append((dist, name))
+        return F
+
+    monkeypatch.setattr("trueline._report._inputs.check_forecast", check)
+    pair = (Y, 1.0)
+    tl.report(Y, {"a": pair} if named else pair, tmp_path / "report.html")
+    assert asked == [(pair, "forecasts['a']" if named else "forecasts")]
+
+
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(IsADirectoryError, match=r"is a folder; expected the name of a file"):
         tl.report(Y, F, tmp_path)
@@ -104,7 +143,7 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("trueline._report._write.measure", None)  # never reached
+    monkeypatch.setattr("trueline._report._write.line_up", None)  # never reached
     with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere"):
         tl.report(Y, F, tmp_path / "nowhere" / "report.html")
 

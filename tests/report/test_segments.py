@@ -220,5 +220,5 @@ def test_a_column_without_differences_is_not_cut():
 def test_a_column_may_be_called_like_one_of_ours(planted):
     x, y, _ = planted
     F = tl.Normal(x[:, 0], 1.0)
-    found = worst_segments({"predicted value": x[:, 1]}, [measured(y, F)], None, 100)
-    assert (found.given, found.added, found.looked_at) == (1, ("predicted value",), 20)
+    found = worst_segments({"predicted median": x[:, 1]}, [measured(y, F)], None, 100)
+    assert (found.given, found.added, found.looked_at) == (1, ("predicted median",), 20)

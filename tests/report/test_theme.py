@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from trueline._report._page import COLOURS, GROUNDS, MARKS, TEXT, stylesheet
+from trueline._report._style import COLOURS, GROUNDS, MARKS, TEXT, stylesheet
 
 
 def luminance(colour):

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._messages import listed
 from trueline._report._markup import clean
 from trueline._report._numbers import number, span
+from trueline._report._style import MOST_FORECASTS
 from trueline._validation import (
     FloatArray,
     RandomState,
@@ -25,6 +27,7 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
+from trueline.interop import as_distribution
 from trueline.metrics import check_forecast
 
 Codes = NDArray[np.intp]
@@ -108,18 +111,31 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _check_forecasts(forecasts: object) -> dict[str, Distribution]:
-    if isinstance(forecasts, Distribution):
-        return {"forecast": forecasts}
     if not isinstance(forecasts, Mapping):
-        raise TypeError(
-            f"forecasts is of type {type(forecasts).__name__}; expected a Distribution, or one or "
-            f'two by name: {{"before": F, "after": G}}. '
-            f"Convert other forecasts first: trueline.as_distribution(forecast)."
-        )
-    if not 1 <= len(forecasts) <= 2:
+        if isinstance(forecasts, list | tuple) and any(
+            isinstance(f, Distribution) for f in forecasts
+        ):
+            raise TypeError(
+                f"forecasts is a {type(forecasts).__name__} of forecasts; expected them by name: "
+                f'{{"ridge": F, "forest": G}}.'
+            )
+        return {"forecast": check_forecast(forecasts, "forecasts")}
+    if not forecasts:
         raise ValueError(
-            f"forecasts holds {len(forecasts)} forecasts; expected one or two: "
+            f"forecasts holds no forecast; expected 1 to {MOST_FORECASTS} by name: "
             f'{{"before": F, "after": G}}.'
+        )
+    if _is_one_forecast(forecasts):
+        raise TypeError(
+            f"forecasts has the keys {listed(map(repr, forecasts))}, which are columns of one "
+            f"forecast; expected forecasts by name. Name it: "
+            f'{{"model": {{{next(map(repr, forecasts))}: ...}}}}.'
+        )
+    if len(forecasts) > MOST_FORECASTS:
+        raise ValueError(
+            f"forecasts holds {len(forecasts)} forecasts; expected at most {MOST_FORECASTS}, so "
+            f"that their curves can be told apart and the page stays below a megabyte. "
+            f"Leave some out: trueline.crps(y, F) tells which are the best."
         )
     for name in forecasts:
         if not isinstance(name, str) or not clean(name):
@@ -131,6 +147,17 @@ def _check_forecasts(forecasts: object) -> dict[str, Distribution]:
     if len(found) < len(forecasts):
         raise ValueError(f"forecasts has the same name twice: {list(forecasts)}.")
     return found
+
+
+def _is_one_forecast(forecasts: Mapping[Any, Any]) -> bool:
+    """Whether a mapping holds the columns of one forecast, such as mean and std."""
+    if any(isinstance(f, Distribution) for f in forecasts.values()):
+        return False
+    try:
+        as_distribution(forecasts)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _check_rows(

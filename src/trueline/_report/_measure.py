@@ -48,7 +48,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One forecast, measured; ``slot``, "before" or "after", says how it is drawn."""
+    """One forecast, measured; ``slot`` says how it is drawn, see `_style`."""
 
     name: str
     slot: str
@@ -85,9 +85,8 @@ def measure(
     curve, histogram = calibration_curve(y, dist, **options), pit_histogram(y, dist, **options)
     widths = interval_widths(dist, coverage, sample_weight=w)
     laws = dist._learned_laws()
-    recalibrated = n_fit is not None or bool(laws)
     # The density of an isotonic map has steps.
-    facts = Facts(name, found.overall, recalibrated, rough=not all(law.smooth for law in laws))
+    facts = Facts(name, found.overall, rough=not all(law.smooth for law in laws))
     rows = _rows(y, dist, coverage)
     return Measured(name, slot, dist, facts, found.groups, curve, histogram, widths, rows)
 

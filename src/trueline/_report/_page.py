@@ -11,32 +11,19 @@ from importlib import resources
 
 from trueline._messages import percent as promise
 from trueline._report import _tables as tables
+from trueline._report._lineup import Lineup
 from trueline._report._markup import NEEDS_SCRIPT, Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import counted
+from trueline._report._results import results
 from trueline._report._segments import Search
+from trueline._report._style import stylesheet
+from trueline._report._words import short
 from trueline._report.plots import gauge
 
 _HINT = "Point at a plot to read its values, or use the Tab key and the arrow keys."
-
-# name: light, dark. Text has a contrast of 4.5 and more, marks of 3 and more. Blue, vermilion,
-# orange and sky blue are of Okabe and Ito's palette for all kinds of colour vision; forecasts also
-# differ by dash and by mark.
-COLOURS = {
-    "page": ("#ffffff", "#15181c"),
-    "panel": ("#f5f6f8", "#1e2329"),
-    "ink": ("#1b1f24", "#e9ecef"),
-    "soft": ("#59626d", "#a4adb8"),
-    "rule": ("#dfe3e8", "#343b44"),
-    "band": ("#c9d0d8", "#3d4651"),
-    "before": ("#d55e00", "#e69f00"),
-    "before-text": ("#a84700", "#f0b440"),
-    "after": ("#0072b2", "#56b4e9"),
-    "after-text": ("#005f95", "#7cc6f0"),
-}
-TEXT = ("ink", "soft", "before-text", "after-text")
-MARKS = ("before", "after")
-GROUNDS = ("page", "panel")
+# Number of forecasts whose measures fit side by side on a narrow page.
+_SIDE_BY_SIDE = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +35,7 @@ class Content:
     headline: str
     findings: list[str]
     warnings: list[str]
-    forecasts: list[Measured]
+    lineup: Lineup
     plots: Markup
     groups: Search | None
     group_name: str
@@ -86,24 +73,35 @@ def page(content: Content) -> str:
 
 
 def _header(content: Content) -> Markup:
+    # Screen readers say whether the button is pressed; the script writes it for the eye.
     theme = tag(
-        "button", "Dark", type="button", class_="theme", aria_pressed="false", **NEEDS_SCRIPT
+        "button",
+        "Dark mode",
+        tag("span", aria_hidden="true", class_="state"),
+        type="button",
+        class_="theme",
+        aria_pressed="false",
+        **NEEDS_SCRIPT,
     )
     return tag("header", tag("div", tag("h1", content.title), tag("p", content.subtitle)), theme)
 
 
 def _summary(content: Content) -> Markup:
-    forecasts = content.forecasts
-    shares = [_big(f.name, f.facts.share, f.slot) for f in forecasts]
-    shares.append(_big("promised", promise(forecasts[0].facts.target), "promised"))
     return tag(
         "div",
         tag("p", content.headline, class_="headline"),
-        tag("dl", *shares, class_="shares"),
-        gauge(forecasts),
+        *([results(content.lineup)] if content.lineup.compares else _coverages(content.lineup)),
         tag("ul", *(tag("li", line) for line in content.findings), class_="findings"),
         *(tag("p", warning, class_="warning") for warning in content.warnings),
     )
+
+
+def _coverages(lineup: Lineup) -> list[Markup]:
+    """Return the coverage before and after recalibration in large figures, and drawn."""
+    forecasts = lineup.forecasts
+    shares = [_big(f.name, f.facts.share, f.slot) for f in forecasts]
+    shares.append(_big("promised", promise(forecasts[0].facts.target), "promised"))
+    return [tag("dl", *shares, class_="shares"), gauge(forecasts)]
 
 
 def _big(name: str, share: str, class_: str) -> Markup:
@@ -111,25 +109,32 @@ def _big(name: str, share: str, class_: str) -> Markup:
 
 
 def _sections(content: Content) -> list[Markup]:
-    forecasts = content.forecasts
+    lineup = content.lineup
+    forecasts, main = lineup.forecasts, lineup.forecasts[lineup.main]
     note = (
         f"On {counted(forecasts[0].evaluation.n, 'row')}. The floor is the calibration error that "
         f"a perfect forecast would have on the same number of rows, by chance alone."
     )
+    if len(forecasts) > _SIDE_BY_SIDE:
+        measures = tables.measures_by_model(forecasts)
+        note += f" Here it is {tables.floors(forecasts)}."
+    else:
+        measures = tables.measures(forecasts)
     sections = [
         _section(
             "plots",
             "The plots",
             tag("p", _HINT, class_="hint", **NEEDS_SCRIPT),
+            *_left_out(lineup),
             _choice(forecasts),
             tag("div", content.plots, class_="plots"),
         ),
-        _section("measures", "The measures", tag("p", note), tables.measures(forecasts)),
+        _section("measures", "The measures", tag("p", note), measures),
     ]
     if content.groups is not None:
-        body = tables.groups(content.groups, forecasts, content.group_name)
+        body = tables.groups(content.groups, lineup.drawn, content.group_name, main)
         sections.append(_section("groups", "Group by group", body))
-    body = tables.segments(content.segments, forecasts)
+    body = tables.segments(content.segments, lineup.drawn, main)
     sections.append(_section("segments", "Where it is worst", body))
     pairs = [part for name, value in content.made for part in (tag("dt", name), tag("dd", value))]
     sections.append(_section("made", "How this was made", tag("dl", *pairs, class_="made")))
@@ -140,30 +145,31 @@ def _section(name: str, title: str, *parts: str) -> Markup:
     return tag("section", tag("h2", title, id=name), *parts, aria_labelledby=name)
 
 
+def _left_out(lineup: Lineup) -> list[Markup]:
+    """Return which forecasts have no plots of their own, if there are such."""
+    drawn, rest = lineup.drawn, lineup.forecasts[len(lineup.drawn) :]
+    if not rest:
+        return []
+    names = ", ".join(f"“{short(f.name)}”" for f in drawn)
+    text = (
+        f"The calibration curve has all {len(lineup.forecasts)} models. The other plots, and the "
+        f"tables by group and segment, have the {len(drawn)} with the lowest CRPS: {names}. For "
+        f"the others, make a report of their own."
+    )
+    return [tag("p", text, class_="left-out")]
+
+
 def _choice(forecasts: Sequence[Measured]) -> Markup:
-    """Return buttons that show one forecast or both; they need the script."""
+    """Return buttons that show one forecast or all; they need the script."""
     if len(forecasts) == 1:
         return Markup()
+    every = "Both" if len(forecasts) == 2 else "All"
     buttons = [
         tag("button", name, type="button", data_show=show, aria_pressed=str(show == "all").lower())
-        for show, name in [("all", "Both"), *((f.slot, f.name) for f in forecasts)]
+        for show, name in [("all", every), *((f.slot, short(f.name)) for f in forecasts)]
     ]
     label = "Forecasts shown"
     return tag("div", *buttons, class_="choice", role="group", aria_label=label, **NEEDS_SCRIPT)
-
-
-def stylesheet() -> str:
-    """Return the colours as CSS variables: by the system's scheme, or by the page's button."""
-    light, dark = (
-        "".join(f"--{name}:{pair[i]};" for name, pair in COLOURS.items()) for i in (0, 1)
-    )
-    return (
-        f":root{{color-scheme:light;{light}}}\n"
-        f"@media (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}\n"
-        f":root[data-theme=light]{{color-scheme:light;{light}}}\n"
-        f":root[data-theme=dark]{{color-scheme:dark;{dark}}}\n"
-        f"@media print{{:root,:root[data-theme]{{color-scheme:light;{light}}}}}\n"
-    )
 
 
 @cache

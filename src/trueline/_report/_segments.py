@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
+from trueline._messages import percent as promise
 from trueline._report._inputs import Parts, parts
 from trueline._report._measure import CONFIDENCE, Measured
 from trueline._validation import FloatArray
@@ -63,7 +65,7 @@ class Search:
     looked_at : int
         Number of segments tested.
     off : int
-        Number of them that are off, for the last forecast.
+        Number of them that are off, for the main forecast.
     too_few : int
         Number of the others that have too few rows to tell.
     given : int
@@ -83,42 +85,50 @@ class Search:
     left_out: int = 0
 
 
-def by_group(groups: Parts, forecasts: list[Measured], w: FloatArray | None, most: int) -> Search:
-    """Test every group, however small."""
-    return Search(*_worst([_Cut("", groups, None)], forecasts, w, most))
+def by_group(
+    groups: Parts, forecasts: Sequence[Measured], w: FloatArray | None, most: int, main: int = -1
+) -> Search:
+    """Test every group, however small; the forecast at the index `main` decides the order."""
+    return Search(*_worst([_Cut("", groups, None)], forecasts, w, most, main))
 
 
 def worst_segments(
-    columns: dict[str, NDArray[Any]], forecasts: list[Measured], w: FloatArray | None, most: int
+    columns: dict[str, NDArray[Any]],
+    forecasts: Sequence[Measured],
+    w: FloatArray | None,
+    most: int,
+    main: int = -1,
 ) -> Search:
-    """Test parts of one column each, and parts by predicted value and width."""
-    last = forecasts[-1].rows
+    """Test parts of one column each, and parts by the median and interval width of a forecast."""
+    rows, target = forecasts[main].rows, promise(forecasts[main].facts.target)
+    whose = f" of {forecasts[main].facts.quoted}" if len(forecasts) > 1 else ""
     table: list[tuple[str, NDArray[Any]]] = [
-        ("predicted value", last.median),
-        ("predicted width", last.width),
+        (f"predicted median{whose}", rows.median),
+        (f"width of the {target} interval{whose}", rows.width),
         *list(columns.items())[:MOST_COLUMNS],
     ]
-    bins = int(np.clip(last.median.size // _ROWS_A_BIN, 2, _MOST_BINS))
+    bins = int(np.clip(rows.median.size // _ROWS_A_BIN, 2, _MOST_BINS))
     cuts = []
     for name, values in table:
         pieces = parts(values, bins)
         if pieces is None:
             continue
-        rows = np.bincount(pieces.codes, minlength=len(pieces.labels))
-        kept = np.argsort(-rows, kind="stable")[:_MOST_CATEGORIES]
-        kept = np.sort(kept[rows[kept] >= FEWEST_ROWS])
+        sizes = np.bincount(pieces.codes, minlength=len(pieces.labels))
+        kept = np.argsort(-sizes, kind="stable")[:_MOST_CATEGORIES]
+        kept = np.sort(kept[sizes[kept] >= FEWEST_ROWS])
         if kept.size:
             cuts.append(_Cut(name, pieces, kept, values))
     left_out = max(len(columns) - MOST_COLUMNS, 0)
     if not cuts:
         return Search([], 0, 0, 0, left_out=left_out)
-    found, looked_at, off, too_few = _worst(cuts, forecasts, w, most)
+    found, looked_at, off, too_few = _worst(cuts, forecasts, w, None, main)
+    # A segment that may or may not hold is no finding: the text gives their number.
+    known = [s for s in found if s.shares[main].verdict.decision != "too few rows to tell"]
     # The values tell our columns apart: a column of the user may have the same name.
     added = tuple(name for name, values in table[:2] if any(c.values is values for c in cuts))
     # If few segments are off, some others show how close they come.
-    return Search(
-        found[: max(off, _SOME)], looked_at, off, too_few, len(cuts) - len(added), added, left_out
-    )
+    shown = known[: min(max(off, _SOME), most)]
+    return Search(shown, looked_at, off, too_few, len(cuts) - len(added), added, left_out)
 
 
 class _Cut(NamedTuple):
@@ -135,9 +145,13 @@ class _Cut(NamedTuple):
 
 
 def _worst(
-    cuts: list[_Cut], forecasts: list[Measured], w: FloatArray | None, most: int
+    cuts: list[_Cut],
+    forecasts: Sequence[Measured],
+    w: FloatArray | None,
+    most: int | None,
+    main: int,
 ) -> tuple[list[Segment], int, int, int]:
-    """Return the worst segments of the last forecast, and how many were tested, off, too small."""
+    """Return the worst segments of one forecast, and how many were tested, off, too small."""
     tested = sum(cut.codes.size for cut in cuts)
     # Bonferroni: the ranges hold for all segments together, however they overlap.
     level = (1.0 - CONFIDENCE) / tested
@@ -145,12 +159,12 @@ def _worst(
     for cut in cuts:
         shares = [_shares(cut, f, w, level) for f in forecasts]
         rows = np.bincount(cut.pieces.codes, minlength=len(cut.pieces.labels))
-        for code, own in zip(cut.codes.tolist(), zip(*shares, strict=True), strict=True):
-            found.append(Segment(cut.name, cut.pieces.labels[code], int(rows[code]), own))
-    last = [segment.shares[-1] for segment in found]
-    off = np.array([share.verdict.off for share in last])
-    too_few = sum(share.verdict.decision == "too few rows to tell" for share in last)
-    evidence = np.array([share.evidence for share in last])
+        for code, each in zip(cut.codes.tolist(), zip(*shares, strict=True), strict=True):
+            found.append(Segment(cut.name, cut.pieces.labels[code], int(rows[code]), each))
+    own = [segment.shares[main] for segment in found]
+    off = np.array([share.verdict.off for share in own])
+    too_few = sum(share.verdict.decision == "too few rows to tell" for share in own)
+    evidence = np.array([share.evidence for share in own])
     order = np.lexsort((-evidence, ~off))
     return [found[i] for i in order[:most]], tested, int(off.sum()), too_few
 

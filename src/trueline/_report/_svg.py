@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from trueline._report._markup import NEEDS_SCRIPT, Markup, join, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import tick_labels
+from trueline._report._style import STYLES
+from trueline._report._words import short
 from trueline._validation import FloatArray
 
 WIDTH, TALL, LOW = 400, 340, 270
@@ -156,17 +158,28 @@ def steps(edges: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArra
     return np.repeat(edges, 2), np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
 
 
-def marker(slot: str, x: float, y: float) -> Markup:
+def marker(slot: str, x: float, y: float, radius: float = 3.6) -> Markup:
     """Return the mark of a forecast; shapes differ, not only colours."""
-    if slot == "before":
-        return rectangle(x - 3.2, y - 3.2, x + 3.2, y + 3.2, "mark before")
-    return tag("circle", cx=float(x), cy=float(y), r=3.6, class_="mark after")
+    style = STYLES[slot]
+    class_ = f"mark {slot}{' hollow' if style.hollow else ''}"
+    if not style.shape:
+        return tag("circle", cx=float(x), cy=float(y), r=radius, class_=class_)
+    corners = np.array([x, y]) + radius * np.array(style.shape)
+    return path(corners[:, 0], corners[:, 1], class_, closed=True)
+
+
+def arrow(x: float, y: float, towards: tuple[int, int], slot: str) -> Markup:
+    """Return an arrow head with its tip at (x, y): what is drawn goes on beyond the frame."""
+    tip, way = np.array([x, y]), np.array(towards, dtype=np.float64)
+    base, side = tip - 6.0 * way, 3.0 * way[::-1]
+    corners = np.stack([base - side, tip, base + side])
+    return path(corners[:, 0], corners[:, 1], f"beyond {slot}", closed=True)
 
 
 def hit(lines: Sequence[tuple[str, str]], catch: Markup, *shapes: str) -> Markup:
     """Return shapes whose values appear when the user points at them.
 
-    Each line of the text belongs to a forecast ("before", "after") or to all ("all").
+    Each line of the text belongs to the forecast of a slot, or to all ("all").
     """
     owners = " ".join(owner for owner, _ in lines)
     text = "\n".join(text for _, text in lines)
@@ -210,13 +223,17 @@ def figure(
 
 
 def forecast_keys(forecasts: Sequence[Measured]) -> list[Markup]:
-    """Return the keys of the forecasts if there are two."""
-    return [_line_key(f.slot, f.name) for f in forecasts] if len(forecasts) > 1 else []
+    """Return the keys of the forecasts if there are several."""
+    if len(forecasts) == 1:
+        return []
+    return [
+        tag("span", sample(f.slot), short(f.name), class_=f"key series {f.slot}") for f in forecasts
+    ]
 
 
-def _line_key(slot: str, name: str) -> Markup:
-    sample = _sample(34, line(1, 8, 33, 8, f"line {slot}"), marker(slot, 17, 8))
-    return tag("span", sample, name, class_=f"key series {slot}")
+def sample(slot: str) -> Markup:
+    """Return the line and the mark of a forecast, as its key."""
+    return _sample(34, line(1, 8, 33, 8, f"line {slot}"), marker(slot, 17, 8))
 
 
 def chance_key(name: str = "chance") -> Markup:

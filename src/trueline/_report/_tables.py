@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from trueline._messages import percent as promise
 from trueline._report._markup import Markup, join, table, tag
 from trueline._report._measure import Measured
-from trueline._report._numbers import count, counted, number, percent, probability, span
+from trueline._report._numbers import (
+    count,
+    counted,
+    measured,
+    number,
+    percent,
+    probability,
+    span,
+)
 from trueline._report._segments import FEWEST_ROWS, Search, Segment
+from trueline._report._words import short
 from trueline.metrics import CoverageVerdict
 
 # Field of the evaluation, its name, and what it means.
@@ -34,6 +43,8 @@ _MEASURES = [
     ("rmse", "RMSE", "Root mean squared error of the predicted mean. Low is good."),
 ]
 
+# Below this number of rows, measures have three digits.
+_MANY_ROWS = 10_000
 _SIDE = {"forecast": "left"}
 # Columns of the table of groups: name and field of `GroupEvaluation`.
 _GROUP_FIELDS = {
@@ -44,42 +55,76 @@ _GROUP_FIELDS = {
 
 
 def measures(forecasts: Sequence[Measured]) -> Markup:
-    """Return the table of measures with their meaning, forecasts side by side."""
+    """Return the table of measures with their meaning, one or two forecasts side by side."""
     head = ["measure", *(f.name for f in forecasts)]
-    rows = (_measure(forecasts, *line) for line in _MEASURES)
+    target = promise(forecasts[0].facts.target)
+    rows = (
+        tag(
+            "tr",
+            tag("th", name, tag("small", meaning.format(promise=target)), scope="row"),
+            *(tag("td", *value(f, field)) for f in forecasts),
+        )
+        for field, name, meaning in _MEASURES
+    )
     return table("All measures", head, rows, "measures")
 
 
-def _measure(forecasts: Sequence[Measured], field: str, name: str, meaning: str) -> Markup:
+def measures_by_model(forecasts: Sequence[Measured]) -> Markup:
+    """Return the table of measures with one row per forecast, and what they mean."""
+    body = []
+    for f in forecasts:
+        title = tag("th", short(f.name), scope="row", role="rowheader", class_="title")
+        # The ranges of chance stand below one or two forecasts; here is no room for them.
+        cells = [
+            tag("td", value(f, field)[0], role="cell", data_label=name)
+            for field, name, _ in _MEASURES
+        ]
+        body.append(tag("tbody", tag("tr", title, *cells, role="row"), role="rowgroup"))
     target = promise(forecasts[0].facts.target)
-    return tag(
-        "tr",
-        tag("th", name, tag("small", meaning.format(promise=target)), scope="row"),
-        *(tag("td", *_value(f, field)) for f in forecasts),
+    meanings = [
+        part
+        for _, name, meaning in _MEASURES
+        for part in (tag("dt", name), tag("dd", meaning.format(promise=target)))
+    ]
+    names = ["forecast", *(name for _, name, _ in _MEASURES)]
+    return join(
+        [cards("All measures", names, body, "cards many"), tag("dl", *meanings, class_="made")]
     )
 
 
-def _value(f: Measured, field: str) -> list[str]:
-    """Return a value, with what chance explains if that is known."""
-    value = getattr(f.evaluation, field)
+def floors(forecasts: Sequence[Measured]) -> str:
+    """Return the floor of the calibration error, or the lowest and the highest of several."""
+    found = sorted(f.evaluation.calibration_floor for f in forecasts)
+    low, high = (measured(floor, floor) for floor in (found[0], found[-1]))
+    return low if low == high else span(low, high)
+
+
+def value(f: Measured, field: str) -> list[str]:
+    """Return a measure of a forecast, with what chance explains if that is known."""
+    result = getattr(f.evaluation, field)
+    rows = f.facts.rows
     if field == "coverage":
         verdict = f.facts.verdict.coverage
-        notes = [tag("small", f"by chance {_limits(verdict, f.facts.rows)}")]
+        notes = [tag("small", f"by chance {_limits(verdict, rows)}")]
         if verdict.reason:
-            notes.append(tag("small", f"expected {percent(verdict.expected, f.facts.rows)}"))
-        return [percent(value, f.facts.rows), *notes]
+            notes.append(tag("small", f"expected {percent(verdict.expected, rows)}"))
+        return [percent(result, rows), *notes]
     if field == "calibration_error":
-        return [number(value), tag("small", f"floor {number(f.evaluation.calibration_floor, 3)}")]
-    return [probability(value) if field == "p_value" else number(value)]
+        floor = f.evaluation.calibration_floor
+        return [measured(result, floor), tag("small", f"floor {measured(floor, floor)}")]
+    if field == "p_value":
+        return [probability(result)]
+    return [number(result, 3 if rows < _MANY_ROWS else 4, zeros=True)]
 
 
-def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
+def groups(search: Search, forecasts: Sequence[Measured], name: str, main: Measured) -> Markup:
     """Return the table of groups."""
     left_out = search.looked_at - len(search.segments)
-    aim = promise(forecasts[-1].facts.target)
+    aim = promise(main.facts.target)
     note = (
-        f"{_multiplicity(search, 'group', forecasts)} The last column is about the {aim} intervals "
-        f"alone; the calibration error is about all levels, and good below twice its floor."
+        f"{_multiplicity(search, 'group', forecasts, main)} The last column is about the {aim} "
+        f"intervals alone; the calibration error is about all levels, and good below twice its "
+        f"floor."
     )
     parts = [
         tag("p", note),
@@ -91,27 +136,29 @@ def groups(search: Search, forecasts: Sequence[Measured], name: str) -> Markup:
     return join(parts)
 
 
-def segments(search: Search, forecasts: Sequence[Measured]) -> Markup:
+def segments(search: Search, forecasts: Sequence[Measured], main: Measured) -> Markup:
     """Return the table of the worst segments."""
-    if not search.segments:
-        if forecasts[-1].evaluation.n < 2 * FEWEST_ROWS:
+    if not search.looked_at:
+        if main.evaluation.n < 2 * FEWEST_ROWS:
             return tag("p", f"No part of the data has {FEWEST_ROWS} rows or more.")
         return tag(
             "p",
-            f"No column divides the rows into parts of {FEWEST_ROWS} or more: predicted values and "
-            f"widths, and columns of x if there are any, are too similar.",
+            f"No column divides the rows into parts of {FEWEST_ROWS} or more: predicted medians "
+            f"and widths, and columns of x if there are any, are too similar.",
         )
-    note = _multiplicity(search, "segment", forecasts)
+    note = _multiplicity(search, "segment", forecasts, main)
     if search.left_out:
         were = "was" if search.left_out == 1 else "were"
         note += f" {counted(search.left_out, 'more column')} {were} not tested."
+    if not search.segments:
+        return tag("p", note)
     caption = "Segments, the least likely by chance first"
     return join(
         [tag("p", note), _table(search.segments, forecasts, "where", caption, detailed=False)]
     )
 
 
-def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> str:
+def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured], main: Measured) -> str:
     """Return how many were tested, what that does to the ranges, and how they are sorted."""
     many = counted(search.looked_at, noun)
     if noun == "segment":
@@ -120,11 +167,14 @@ def _multiplicity(search: Search, noun: str, forecasts: Sequence[Measured]) -> s
     shown = len(search.segments)
     order = "The least likely by chance first."
     if noun == "segment" and shown < search.looked_at:
-        order = f"Shown here: the {count(shown)} least likely by chance, the least likely first."
+        enough = " of those with enough rows" if search.too_few else ""
+        order = f"Shown here: the {count(shown)} least likely by chance{enough}, in that order."
+        order = order if shown else ""
+    whose = f", for {main.facts.quoted}," if len(forecasts) > 1 else ""
     return (
-        f"{many} {were} tested; {_outcome(search, forecasts)}. The ranges of chance hold for "
-        f"all of them together, 19 times out of 20 (Bonferroni). {order}"
-    )
+        f"{many} {were} tested; {_outcome(search, whose, main.facts.target)}. The ranges of chance "
+        f"hold for all of them together, 19 times out of 20 (Bonferroni). {order}"
+    ).rstrip()
 
 
 def _origin(search: Search) -> str:
@@ -140,17 +190,16 @@ def _origin(search: Search) -> str:
     return f"each a part of one of {count(total)} columns ({listed})"
 
 
-def _outcome(search: Search, forecasts: Sequence[Measured]) -> str:
+def _outcome(search: Search, whose: str, target: float) -> str:
     """Return how many are off, and how many have too few rows to tell."""
     # Chance reaches the end that is nearer to the target first.
-    end = "100%" if forecasts[-1].facts.target >= 0.5 else "0%"
+    end = "100%" if target >= 0.5 else "0%"
     even = f"chance alone could move the coverage to {end} or over more than 15 points"
     if search.too_few == search.looked_at:
         they = "it has" if search.looked_at == 1 else "all have"
         return f"{they} too few rows to tell: {even}"
     off = "none" if search.off == 0 else count(search.off)
     are = "is" if search.off <= 1 else "are"
-    whose = f", for “{forecasts[-1].name}”," if len(forecasts) > 1 else ""
     text = f"{off}{whose} {are} off by more than chance explains"
     if search.too_few:
         have = "has" if search.too_few == 1 else "have"
@@ -172,6 +221,11 @@ def _table(
     kinds += _GROUP_FIELDS if detailed else []
     verdict = f"{promise(forecasts[-1].facts.target)} intervals"
     head = [what, *(["forecast"] if len(forecasts) > 1 else []), *kinds, verdict]
+    return cards(caption, head, [_segment(s, forecasts, kinds) for s in found], "cards")
+
+
+def cards(caption: str, head: Sequence[str], body: Sequence[Markup], class_: str) -> Markup:
+    """Return a table that is a list of cards on a narrow page."""
     columns = [
         tag("th", name, scope="col", role="columnheader", class_=_SIDE.get(name)) for name in head
     ]
@@ -179,9 +233,9 @@ def _table(
         "table",
         tag("caption", caption, class_="unseen"),
         tag("thead", tag("tr", *columns, role="row"), role="rowgroup"),
-        *(_segment(segment, forecasts, kinds) for segment in found),
+        *body,
         role="table",
-        class_="cards",
+        class_=class_,
     )
 
 
@@ -212,20 +266,24 @@ def _segment(segment: Segment, forecasts: Sequence[Measured], kinds: Sequence[st
                 class_="verdict off" if verdict.off else "verdict",
             )
         )
-        key = [tag("th", f.name, scope="row", role="rowheader")] if several else []
+        key = [tag("th", short(f.name), scope="row", role="rowheader")] if several else []
         lines.append(tag("tr", *([title] if i == 0 else []), *key, *cells, role="row"))
     return tag("tbody", *lines, role="rowgroup")
 
 
 def _cell(kind: str, segment: Segment, f: Measured, i: int) -> str:
-    share = segment.shares[i]
+    # All shares of the page have the decimals that all its rows support.
+    share, rows = segment.shares[i], f.facts.rows
     if kind == "coverage":
-        return percent(share.verdict.coverage, segment.n)
+        return percent(share.verdict.coverage, rows)
     if kind == "by chance":
-        return _limits(share.verdict, segment.n)
+        return _limits(share.verdict, rows)
     if kind == "width":
-        return number(share.width, 3)
-    return number(getattr(f.groups[segment.label], _GROUP_FIELDS[kind]), 3)
+        return number(share.width, 3, zeros=True)
+    found = getattr(f.groups[segment.label], _GROUP_FIELDS[kind])
+    if kind == "CRPS":
+        return number(found, 3, zeros=True)
+    return measured(found, f.groups[segment.label].calibration_floor)
 
 
 def _limits(verdict: CoverageVerdict, rows: float) -> str:

@@ -1,30 +1,38 @@
-"""The page's sentences about the numbers."""
+"""The page's sentences about one forecast, or one before and after recalibration."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trueline._messages import percent as promise
-from trueline._report._numbers import counted, number, percent
+from trueline._report._numbers import counted, measured, number, percent
 from trueline.metrics import Difference, Evaluation, Verdict
 
 # Levels of the calibration error that can deviate: 0.1, ..., 0.9.
 _INNER_LEVELS = 9
+# Characters of a name in a sentence.
+_LONGEST_NAME = 32
 
 
 @dataclass(frozen=True)
 class Facts:
     """Facts about one forecast that the sentences are made from.
 
-    ``recalibrated`` says whether it is known to have been recalibrated, ``rough`` whether its
-    density is that of an isotonic map.
+    ``recalibrated`` says whether it is known to be the other forecast of the page after
+    recalibration, ``rough`` whether its density is that of an isotonic map.
     """
 
     name: str
     evaluation: Evaluation
     recalibrated: bool = False
     rough: bool = False
+
+    @property
+    def quoted(self) -> str:
+        """The name for sentences, in quotes and not too long."""
+        return f"“{short(self.name)}”"
 
     @property
     def verdict(self) -> Verdict:
@@ -72,6 +80,24 @@ class Facts:
         return percent(self.evaluation.coverage, self.rows)
 
 
+def short(name: str) -> str:
+    """Return a name for sentences and legends, without its middle if it is long.
+
+    Tables and titles have the whole name. The two ends tell names of one kind apart.
+
+    >>> short("a network with seven layers, week 12")
+    'a network with … week 12'
+    """
+    half = _LONGEST_NAME // 2 - 1
+    if len(name) <= _LONGEST_NAME:
+        return name
+    start, end = name[:half], name[-half:]
+    # Whole words, where there are some.
+    start = start.rpartition(" ")[0] or start
+    end = end.partition(" ")[2] or end
+    return f"{start} … {end}"
+
+
 def headline(*facts: Facts) -> str:
     """Return the first sentence of the page."""
     first, last = facts[0], facts[-1]
@@ -88,25 +114,24 @@ def headline(*facts: Facts) -> str:
     if last.gap < first.gap:
         decisions = [f.verdict.coverage.decision for f in facts]
         still = "still " if decisions[0] == decisions[1] else "now "
-        better = f"better but {still if is_recalibration(facts) else ''}{decisions[1]}"
+        better = f"better but {still}{decisions[1]}"
         return f"{start}; {then} {last.share}, {better}, and they are {_wider(facts)}."
     end = "no better" if last.gap == first.gap else "worse"
     return f"{start}; {then} {last.share}, which is {end}."
 
 
-def explanations(facts: tuple[Facts, ...], crps: Difference | None) -> list[str]:
+def explanations(facts: tuple[Facts, ...], crps: Difference | None = None) -> list[str]:
     """Return the sentences below the headline; `crps` is the difference of two forecasts."""
-    found = [*_reasons(facts), _chance(facts), _all_levels(facts)]
+    found = [*reasons(facts, named=len(facts) > 1), chance(facts), all_levels(facts)]
     if crps is not None:
         found += [_score(facts, crps), _density(facts, crps)]
-    alone = len(facts) == 1
-    found.append(_advice(facts, crps) if alone or is_recalibration(facts) else _comparison(facts))
+    found.append(_advice(facts, crps))
     return [sentence for sentence in found if sentence]
 
 
 def is_recalibration(facts: tuple[Facts, ...]) -> bool:
-    """Whether the second forecast seems to be the first one, recalibrated."""
-    if len(facts) == 1:
+    """Whether there are two forecasts, and the second seems to be the first one, recalibrated."""
+    if len(facts) != 2:
         return False
     first, last = facts
     return _are_before_and_after(facts) or (last.recalibrated and not first.recalibrated)
@@ -121,13 +146,13 @@ def _subjects(facts: tuple[Facts, ...]) -> tuple[str, str]:
     intervals = f"{promise(facts[0].target)} intervals"
     if len(facts) == 1 or _are_before_and_after(facts):
         return f"Your {intervals}", "after recalibration"
-    return f"With “{facts[0].name}”, {intervals}", f"with “{facts[1].name}”"
+    return f"With {facts[0].quoted}, {intervals}", f"with {facts[1].quoted}"
 
 
 def _without_intervals(facts: tuple[Facts, ...], then: str) -> str:
     """Return the headline where the first forecast has no uncertainty."""
     named = len(facts) > 1 and not _are_before_and_after(facts)
-    start = f"“{facts[0].name}”" if named else "Your forecast"
+    start = f"{facts[0].quoted}" if named else "Your forecast"
     start += " is one number per row, without uncertainty"
     if len(facts) == 1:
         return f"{start}."
@@ -148,21 +173,17 @@ def _wider(facts: tuple[Facts, ...]) -> str:
     if ratio >= 1.02:
         return f"{100 * (ratio - 1):.0f}% wider"
     if ratio > 0.98:
-        return "as wide as before" if is_recalibration(facts) else "as wide"
+        return "as wide as before"
     return f"{percent(1 - ratio, 0)} narrower"
 
 
-def _reasons(facts: tuple[Facts, ...]) -> list[str]:
+def reasons(facts: Sequence[Facts], *, named: bool) -> list[str]:
     """Return why a coverage other than the promised one is expected, where it is."""
-    found = []
-    for f in facts:
-        reason = f.verdict.coverage.reason
-        if reason:
-            found.append(reason if len(facts) == 1 else f"“{f.name}”: {reason}")
-    return found
+    found = [(f.quoted, f.verdict.coverage.reason) for f in facts]
+    return [f"{name}: {reason}" if named else reason for name, reason in found if reason]
 
 
-def _chance(facts: tuple[Facts, ...]) -> str:
+def chance(facts: tuple[Facts, ...]) -> str:
     """Return what the number of rows can tell about the coverage."""
     first, last = facts[0], facts[-1]
     rows = counted(first.rows, "row")
@@ -188,13 +209,14 @@ def _range(facts: Facts) -> tuple[str, str]:
     return percent(low, facts.rows), percent(high, facts.rows)
 
 
-def _all_levels(facts: tuple[Facts, ...]) -> str:
+def all_levels(facts: tuple[Facts, ...], *, named: bool = False) -> str:
     """Return how far the whole calibration curve is from the diagonal."""
     first, last = facts[0], facts[-1]
     errors = [f.evaluation.calibration_error for f in facts]
     text = f"Over all levels, from 10% to 90%, observed shares are off by {_points(errors[0])}"
+    if named or (len(facts) > 1 and not _are_before_and_after(facts)):
+        text += f" with {first.quoted}"
     if len(facts) > 1:
-        text += "" if _are_before_and_after(facts) else f" with “{first.name}”"
         worse = ", which is worse" if errors[-1] > errors[0] and not last.settled else ""
         text += f"; {_subjects(facts)[1]} by {_points(errors[-1])}{worse}"
     found = last.verdict.calibration
@@ -221,27 +243,22 @@ def _points(error: float) -> str:
 
 def _score(facts: tuple[Facts, ...], crps: Difference) -> str:
     scores = [f.evaluation.crps for f in facts]
-    before, after = (number(score) for score in scores)
+    before, after = (measured(score, crps.error) for score in scores)
     start = "CRPS, the score that weighs everything,"
-    same_model, (first, last) = is_recalibration(facts), (f"“{f.name}”" for f in facts)
     if before == after:
-        return f"{start} stays at {after}." if same_model else f"{start} is {after} with both."
-    if same_model:
-        start = f"{start} goes from {before} to {after}"
-    else:
-        start = f"{start} is {before} with {first} and {after} with {last}"
+        return f"{start} stays at {after}."
+    start = f"{start} goes from {before} to {after}"
     if not crps.clear:
         return f"{start}: no more than chance explains."
     change = scores[1] / scores[0] - 1 if scores[0] else math.inf
     share = f"{percent(abs(change), 0)} " if math.isfinite(crps.mean + change) else ""
-    who = "" if same_model else f"{last} is "
-    return f"{start}: {who}{share}{'better' if crps.mean < 0 else 'worse'}."
+    return f"{start}: {share}{'better' if crps.mean < 0 else 'worse'}."
 
 
 def _density(facts: tuple[Facts, ...], crps: Difference) -> str:
     """Return why the log score got worse where CRPS did not, if an isotonic map is why."""
     first, last = (f.evaluation.log_score for f in facts)
-    if not (is_recalibration(facts) and facts[1].rough and crps.mean < 0 and last > first):
+    if not (facts[1].rough and crps.mean < 0 and last > first):
         return ""
     before, after = number(first), number(last)
     return (
@@ -249,26 +266,6 @@ def _density(facts: tuple[Facts, ...], crps: Difference) -> str:
         f"alone, and an isotonic map has a rough one. Where densities matter, recalibrate with "
         f"the method “smooth”."
     )
-
-
-def _comparison(facts: tuple[Facts, ...]) -> str:
-    """Return which of two forecasts has intervals that hold."""
-    if any(f.width == 0 for f in facts):
-        return ""
-    first, last = (f"“{f.name}”" for f in facts)
-    off = [f.off for f in facts]
-    intervals = f"{promise(facts[0].target)} intervals"
-    if all(off):
-        return f"The {intervals} hold neither with {first} nor with {last}."
-    few = any(f.verdict.coverage.few_rows for f in facts)
-    if not any(off):
-        if few:
-            return f"The rows are too few to tell whether {intervals} hold with {first} or {last}."
-        return f"The {intervals} hold with both {first} and {last}."
-    good, bad = (last, first) if off[0] else (first, last)
-    if few:
-        return f"The {intervals} do not hold with {bad}; with {good} the rows are too few to tell."
-    return f"The {intervals} hold with {good}, not with {bad}."
 
 
 def _advice(facts: tuple[Facts, ...], crps: Difference | None) -> str:

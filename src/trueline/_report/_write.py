@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import warnings
-from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -15,17 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._files import write_text
+from trueline._report import _compared as compared
 from trueline._report._inputs import Inputs, check_inputs, check_path
+from trueline._report._lineup import Lineup, line_up
 from trueline._report._markup import clean
-from trueline._report._measure import Measured, measure
 from trueline._report._numbers import count, counted
 from trueline._report._page import Content, page
 from trueline._report._segments import Search, by_group, worst_segments
-from trueline._report._words import Facts, explanations, headline
+from trueline._report._words import explanations, headline
 from trueline._report.plots import all_plots
-from trueline._validation import CalibrationWarning, FloatArray, RandomState
+from trueline._validation import CalibrationWarning, RandomState
 from trueline.distributions import Distribution
-from trueline.metrics import Difference, score_difference
 
 _MOST_GROUPS = 30
 _MOST_SEGMENTS = 10
@@ -33,7 +32,7 @@ _MOST_SEGMENTS = 10
 
 def report(
     y: ArrayLike,
-    forecasts: Distribution | Mapping[str, Distribution],
+    forecasts: Any,
     path: str | os.PathLike[str],
     *,
     x: Any = None,
@@ -47,7 +46,7 @@ def report(
     random_state: RandomState = 0,
     force: bool = True,
 ) -> Path:
-    """Write a page that shows whether intervals hold, in words, plots and tables.
+    """Write a page that shows whether intervals hold or which model is best, in words and plots.
 
     The page is one HTML file, under a megabyte for any number of rows, that can be opened from
     disk, sent and printed. It loads nothing from elsewhere.
@@ -56,9 +55,13 @@ def report(
     ----------
     y : (n,) array-like
         Outcomes that neither the model nor a recalibrator has seen.
-    forecasts : Distribution or dict
-        One forecast, or two by name: ``{"before": F, "after": G}``. Groups and segments are
-        sorted by the second.
+    forecasts : Distribution, what `as_distribution` takes, or dict
+        One forecast, or up to twelve by name. A dict always holds names, never the columns of
+        one forecast. Two are shown as one forecast before and after
+        recalibration if they are called ``{"before": F, "after": G}``, or if the second is the
+        first one, recalibrated by trueline with a map that is not `Conditional`; groups and
+        segments are then sorted by the second. Others are models: the page sorts them by CRPS,
+        says whether chance explains the differences, and sorts groups and segments by the best.
     path : str or path
         Where to write. An existing file is replaced once the new one is complete.
     x : data frame, dict of columns, or array, (n,) or (n, k), optional
@@ -74,8 +77,8 @@ def report(
     y_name, unit : str, optional
         Name and unit of the outcomes.
     n_fit : float, optional
-        Number of rows that the last forecast was recalibrated on. It raises the floor, and the
-        verdict takes it into account.
+        Number of rows that the last forecast given was recalibrated on. It raises the floor,
+        and the verdict takes it into account.
     random_state : None, int or numpy.random.Generator, default 0
         Used if a forecast has steps; see `pit`.
     force : bool, default True
@@ -125,38 +128,35 @@ def _content(
     file_name: str,
 ) -> Content:
     """Compute everything that the page shows."""
-    w = inputs.w
-    measured = _measure_all(inputs)
-    facts = tuple(f.facts for f in measured)
-    difference = _difference(measured, w)
-    parts = inputs.groups
-    groups = None if parts is None else by_group(parts, measured, w, _MOST_GROUPS)
-    segments = worst_segments(inputs.columns, measured, w, _MOST_SEGMENTS)
+    w, parts, lineup = inputs.w, inputs.groups, line_up(inputs)
+    drawn, main = lineup.drawn, lineup.main
+    groups = None if parts is None else by_group(parts, drawn, w, _MOST_GROUPS, main)
+    segments = worst_segments(inputs.columns, drawn, w, _MOST_SEGMENTS, main)
+    facts = tuple(f.facts for f in lineup.forecasts)
+    if lineup.compares:
+        first = compared.headline(facts, lineup.differences)
+        found = compared.findings(facts, lineup.differences)
+    else:
+        first = headline(*facts)
+        found = explanations(facts, *lineup.differences)
     rows = counted(inputs.y.size, "row")
     name = clean(y_name) if y_name else ""
-    plots = all_plots(
-        inputs.y, measured, inputs.columns, name or "outcome", f" {clean(unit)}" if unit else ""
-    )
+    suffix = f" {clean(unit)}" if unit else ""
+    plots = all_plots(inputs.y, lineup, inputs.columns, name or "outcome", suffix)
+    usual = "Which forecast is best?" if lineup.compares else "Do the intervals hold?"
     return Content(
-        title=clean(title) if title else "Do the intervals hold?",
+        title=clean(title) if title else usual,
         subtitle=f"{name}, {rows}" if name else rows,
-        headline=headline(*facts),
-        findings=[*explanations(facts, difference), *_where(facts[-1], groups, segments)],
+        headline=first,
+        findings=[*found, *_where(lineup, groups, segments)],
         warnings=unsupported,
-        forecasts=measured,
+        lineup=lineup,
         plots=plots,
         groups=groups,
         group_name=inputs.group_name,
         segments=segments,
-        made=_made(inputs, measured, file_name),
+        made=_made(inputs, lineup, file_name),
     )
-
-
-def _difference(measured: list[Measured], w: FloatArray | None) -> Difference | None:
-    """Return how much the CRPS of the last forecast differs from that of the first."""
-    if len(measured) == 1:
-        return None
-    return score_difference(measured[0].rows.crps, measured[-1].rows.crps, w)
 
 
 def _warn_if_unsupported(inputs: Inputs) -> list[str]:
@@ -173,43 +173,35 @@ def _warn_if_unsupported(inputs: Inputs) -> list[str]:
     return messages
 
 
-def _measure_all(inputs: Inputs) -> list[Measured]:
-    several = len(inputs.forecasts) > 1
-    slots = ["before", "after"] if several else ["after"]
-    # n_fit is about the last forecast.
-    fits = [None, inputs.n_fit] if several else [inputs.n_fit]
-    return [
-        measure(name, slot, dist, inputs, dist._n_fit if fit is None else fit)
-        for (name, dist), slot, fit in zip(inputs.forecasts.items(), slots, fits, strict=True)
-    ]
-
-
-def _where(last: Facts, groups: Search | None, segments: Search) -> list[str]:
+def _where(lineup: Lineup, groups: Search | None, segments: Search) -> list[str]:
     """Return sentences about where intervals do not hold, if they do hold overall."""
-    found: list[str] = []
-    if last.off:
+    main, found = lineup.forecasts[lineup.main], list[str]()
+    if main.facts.off:
         return found
+    whose = f" of {main.facts.quoted}" if lineup.compares else ""
     if groups is not None and groups.off:
         worst = groups.segments[0]
         found.append(
-            f"In {count(groups.off)} of {counted(groups.looked_at, 'group')} the intervals do not "
-            f"hold, most clearly in “{worst.label}”: {worst.shares[-1].verdict.words}."
+            f"In {count(groups.off)} of {counted(groups.looked_at, 'group')} the intervals{whose} "
+            f"do not hold, most clearly in “{worst.label}”: "
+            f"{worst.shares[lineup.main].verdict.words}."
         )
     if segments.off:
         worst = segments.segments[0]
+        they = f"the intervals{whose}" if whose else "they"
         found.append(
-            f"In some parts of the data they do not hold, most clearly where {worst.feature} is "
-            f"{worst.label}: {worst.shares[-1].verdict.words}."
+            f"In some parts of the data {they} do not hold, most clearly in rows with "
+            f"{worst.feature} {worst.label}: {worst.shares[lineup.main].verdict.words}."
         )
     return found
 
 
-def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tuple[str, str]]:
+def _made(inputs: Inputs, lineup: Lineup, file_name: str) -> list[tuple[str, str]]:
     """Return how the report was made, as names and values."""
     seed = inputs.random_state if isinstance(inputs.random_state, int) else None
     rows = count(inputs.y.size)
     if inputs.w is not None:
-        rows += f", worth {count(measured[0].facts.rows)} by their weights"
+        rows += f", worth {count(lineup.forecasts[0].facts.rows)} by their weights"
     data = {
         "x": f"x ({counted(len(inputs.columns), 'column')})" if inputs.columns else "",
         "groups": f"groups ({count(len(inputs.groups.labels))})" if inputs.groups else "",
@@ -220,20 +212,27 @@ def _made(inputs: Inputs, measured: list[Measured], file_name: str) -> list[tupl
     options += [f"coverage={inputs.coverage:g}"]
     options += [] if inputs.n_fit is None else [f"n_fit={inputs.n_fit:g}"]
     options += [] if seed is None else [f"random_state={seed}"]
-    n_fit = measured[-1].evaluation.n_fit
-    fit = "unknown" if n_fit is None else counted(n_fit, "row")
     libraries = ("trueline", "numpy", "scipy")
     return [
         ("Rows", rows),
         ("Data", ", ".join(["y", *filter(None, data.values())])),
         ("Forecasts", ", ".join(f"{n} ({_kind(d)})" for n, d in inputs.forecasts.items())),
-        ("Recalibrated on", fit),
+        ("Recalibrated on", _fits(lineup)),
         ("Seed", "none" if seed is None else str(seed)),
         ("Made on", datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")),
         ("With", ", ".join(f"{name} {version(name)}" for name in libraries)),
         ("Python", platform.python_version()),
         ("Call", f'trueline.report(y, {{{names}}}, "{file_name}", {", ".join(options)})'),
     ]
+
+
+def _fits(lineup: Lineup) -> str:
+    """Return the number of rows that forecasts were recalibrated on."""
+    main = lineup.forecasts[lineup.main].evaluation.n_fit
+    if not lineup.compares:
+        return "unknown" if main is None else counted(main, "row")
+    known = [(f.name, f.evaluation.n_fit) for f in lineup.forecasts]
+    return ", ".join(f"{n} ({counted(k, 'row')})" for n, k in known if k is not None) or "unknown"
 
 
 def _kind(dist: Distribution) -> str:

@@ -8,12 +8,15 @@
   const theme = document.querySelector(".theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : system.matches;
-  const show = () => theme.setAttribute("aria-pressed", String(dark()));
+  const show = () => {
+    theme.setAttribute("aria-pressed", String(dark()));
+    theme.querySelector(".state").textContent = dark() ? ": on" : ": off";
+  };
   theme.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; show(); });
   system.addEventListener("change", show);
   show();
 
-  // Both forecasts, or one of them.
+  // All forecasts, or one of them.
   const choices = all(".choice button");
   choices.forEach((button) => button.addEventListener("click", () => {
     root.dataset.show = button.dataset.show;
@@ -21,6 +24,7 @@
     all(".plot").forEach((plot) => plot.dispatchEvent(new Event("clear")));
   }));
 
+  const most = 4;
   // Values of what is pointed at, or reached with the arrow keys.
   all(".plot").forEach((plot) => {
     const readout = plot.parentElement.querySelector(".readout");
@@ -44,7 +48,12 @@
       hits[at].classList.add("on");
       const shown = root.dataset.show || "all";
       const visible = ([owner]) => owner === "all" || shown === "all" || owner === shown;
-      readout.textContent = texts[at].filter(visible).map(([, line]) => line).join(" · ");
+      const lines = texts[at].filter(visible);
+      // Of many forecasts the values of the first stand here; all are in the numbers below.
+      const own = lines.filter(([owner]) => owner !== "all");
+      const rest = own.slice(most);
+      readout.textContent = lines.filter((line) => !rest.includes(line)).map(([, line]) => line)
+        .join(" · ") + (rest.length ? ` · and ${rest.length} more` : "");
     };
     hits.forEach((hit, i) => {
       hit.addEventListener("pointerenter", () => select(i));

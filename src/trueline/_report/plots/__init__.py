@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
+from trueline._report._lineup import Lineup
 from trueline._report._markup import Markup, join
-from trueline._report._measure import Measured
 from trueline._report.plots._atoms import atoms
 from trueline._report.plots._calibration import calibration, gauge
 from trueline._report.plots._histograms import pit, widths
@@ -20,13 +19,14 @@ __all__ = ["all_plots", "gauge"]
 
 def all_plots(
     y: FloatArray,
-    forecasts: Sequence[Measured],
+    lineup: Lineup,
     columns: dict[str, NDArray[Any]],
     y_name: str,
     unit: str,
 ) -> Markup:
     """Return every plot, those of one kind side by side."""
-    shown = choose_rows(columns, forecasts)
-    summaries = [calibration(forecasts), widths(forecasts, unit), *pit(forecasts)]
-    rows = intervals(y, forecasts, shown, y_name, unit)
-    return join([*summaries, *rows, *atoms(forecasts, y_name, unit)])
+    drawn, main = lineup.drawn, lineup.forecasts[lineup.main]
+    shown = choose_rows(columns, main)
+    summaries = [calibration(lineup.forecasts, main), widths(drawn, unit), *pit(drawn)]
+    rows = intervals(y, drawn, shown, y_name, unit)
+    return join([*summaries, *rows, *atoms(drawn, y_name, unit)])

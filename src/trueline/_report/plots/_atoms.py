@@ -9,6 +9,7 @@ from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import counted, number, percent, span
 from trueline._report._svg import LOW, chance_key, dot_key, figure, forecast_keys
+from trueline._report._words import short
 from trueline.metrics import Atom
 
 # Values drawn, labels below them, and the widest bar.
@@ -60,7 +61,7 @@ class _Panel:
         y = svg.y_axis(0.0, 1.08 * highest, LOW)
         ticks = list(range(0, len(self.values), -(-len(self.values) // _MOST_LABELS)))
         heights = y.ticks(6)
-        labels = [percent(height, 1e4) for height in heights]
+        labels = [percent(height) for height in heights]
         names = [number(self.values[i], 3) for i in ticks]
         room = (x.stop - x.start) / len(self.values)
         drawn = [self._value(v, x.at(i), room, y) for i, v in enumerate(self.values)]
@@ -101,7 +102,7 @@ class _Panel:
         return svg.hit(lines, catch, *shapes)
 
     def _line(self, f: Measured, atom: Atom) -> str:
-        name = f"{f.name} " if len(self.forecasts) > 1 else ""
+        name = f"{short(f.name)} " if len(self.forecasts) > 1 else ""
         chance = span(percent(atom.low, 1e4), percent(atom.high, 1e4))
         return (
             f"{name}forecast {percent(atom.forecast, 1e4)} · observed "

@@ -10,14 +10,17 @@ from trueline._report._markup import Markup, table, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import percent, span
 from trueline._report._svg import TALL, chance_key, figure, forecast_keys
+from trueline._report._words import short
 
 _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
+# With more curves, lines and marks are thinner.
+_FEW = 4
 # Height of the middle of the gauge.
 _MIDDLE = 24
 
 
-def calibration(forecasts: Sequence[Measured]) -> Markup:
-    """Draw observed against promised shares, with the band that chance explains."""
+def calibration(forecasts: Sequence[Measured], main: Measured) -> Markup:
+    """Draw observed against promised shares, with the band that chance explains for one."""
     fits = {f.curve.n_fit for f in forecasts}
     return figure(
         "What was promised, and what happened",
@@ -26,28 +29,29 @@ def calibration(forecasts: Sequence[Measured]) -> Markup:
         [
             *forecast_keys(forecasts),
             # All forecasts have the same rows, but their maps may be of different rows or none.
-            chance_key(f"chance for {forecasts[-1].name}" if len(fits) > 1 else "chance"),
+            chance_key(f"chance for {short(main.name)}" if len(fits) > 1 else "chance"),
         ],
         "observed share",
-        _drawing(forecasts),
+        _drawing(forecasts, main),
         "promised share",
-        more=tag("details", tag("summary", "The curve in numbers"), _table(forecasts)),
+        more=tag("details", tag("summary", "The curve in numbers"), _table(forecasts, main)),
     )
 
 
-def _drawing(forecasts: Sequence[Measured]) -> Markup:
+def _drawing(forecasts: Sequence[Measured], main: Measured) -> Markup:
     x, y = svg.x_axis(0.0, 1.0), svg.y_axis(0.0, 1.0, TALL)
     labels = [percent(t) for t in _TICKS]
-    curve = forecasts[-1].curve
-    p = curve.levels
+    curve, p = main.curve, main.curve.levels
+    many = len(forecasts) > _FEW
     parts = [
         svg.area(x(p), y(curve.lower), y(curve.upper), "band"),
         svg.frame(x, y, _TICKS, labels, _TICKS, labels),
         svg.line(x.start, y.start, x.stop, y.stop, "ideal"),
     ]
-    for f in forecasts:
+    for f in reversed(forecasts):  # the best lies on top
         across, up = x(p), y(f.curve.observed)
-        marks = [svg.marker(f.slot, a, b) for a, b in zip(across, up, strict=True)]
+        radius = 2.8 if many else 3.6
+        marks = [svg.marker(f.slot, a, b, radius) for a, b in zip(across, up, strict=True)]
         drawn = svg.path(across, up, f"line {f.slot}")
         # At 0 and 1 all curves meet.
         parts.append(tag("g", drawn, *marks[1:-1], class_=f"series {f.slot}"))
@@ -55,9 +59,10 @@ def _drawing(forecasts: Sequence[Measured]) -> Markup:
     for j in _inner(forecasts):
         lines = [("all", f"promised {percent(p[j])}")]
         lines += [(f.slot, f"{_name(f, forecasts)} {_observed(f, j)}") for f in forecasts]
-        lines.append(("all", f"by chance {_limits(forecasts, j)}"))
+        lines.append(("all", f"by chance {_limits(main, j)}"))
         parts.append(svg.strip(lines, edges[j - 1], edges[j], y))
-    return svg.drawing(TALL, _in_words(forecasts), *parts)
+    drawn = tag("g", *parts, class_="many" if many else None)
+    return svg.drawing(TALL, _in_words(forecasts), drawn)
 
 
 def _inner(forecasts: Sequence[Measured]) -> range:
@@ -65,15 +70,15 @@ def _inner(forecasts: Sequence[Measured]) -> range:
 
 
 def _name(f: Measured, forecasts: Sequence[Measured]) -> str:
-    return f.name if len(forecasts) > 1 else "observed"
+    return short(f.name) if len(forecasts) > 1 else "observed"
 
 
 def _observed(f: Measured, j: int) -> str:
     return percent(float(f.curve.observed[j]), f.facts.rows)
 
 
-def _limits(forecasts: Sequence[Measured], j: int) -> str:
-    curve, rows = forecasts[-1].curve, forecasts[-1].facts.rows
+def _limits(main: Measured, j: int) -> str:
+    curve, rows = main.curve, main.facts.rows
     return span(*(percent(float(end[j]), rows) for end in (curve.lower, curve.upper)))
 
 
@@ -86,17 +91,27 @@ def _in_words(forecasts: Sequence[Measured]) -> str:
     return f"Calibration curve, observed for promised share. {'. '.join(curves)}."
 
 
-def _table(forecasts: Sequence[Measured]) -> Markup:
-    """Return the curve as a table."""
+def _table(forecasts: Sequence[Measured], main: Measured) -> Markup:
+    """Return the curve as a table: a column per forecast, or with many a row."""
+    inner = _inner(forecasts)
+    if len(forecasts) > _FEW:
+        head = ["promised", *(percent(main.curve.levels[j]) for j in inner)]
+        lines = [(f.name, [_observed(f, j) for j in inner]) for f in forecasts]
+        rows = [
+            tag("tr", tag("th", name, scope="row"), *(tag("td", cell) for cell in cells))
+            for name, cells in lines
+        ]
+        found = table("Calibration curves in numbers", head, rows, "small")
+        return tag("div", found, class_="wide")
     head = ["promised", *(_name(f, forecasts) for f in forecasts), "by chance"]
     rows = [
         tag(
             "tr",
             tag("th", percent(forecasts[0].curve.levels[j]), scope="row"),
             *(tag("td", _observed(f, j)) for f in forecasts),
-            tag("td", _limits(forecasts, j)),
+            tag("td", _limits(main, j)),
         )
-        for j in _inner(forecasts)
+        for j in inner
     ]
     return table("Calibration curve in numbers", head, rows, "small")
 

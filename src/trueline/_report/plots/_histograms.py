@@ -13,6 +13,7 @@ from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import counted, number, percent, span, tick_labels
 from trueline._report._svg import LOW, TALL, chance_key, figure, forecast_keys
+from trueline._report._words import short
 from trueline._validation import FloatArray
 
 # With this number of rows, bars leave the band although the unevenness is too small to matter.
@@ -22,24 +23,31 @@ _TICKS = [0.0, 0.25, 0.5, 0.75, 1.0]
 # Widths that differ by more than this factor are drawn on a logarithmic axis.
 _LOG_FROM = 8.0
 _STRIPS = 24
+_OWN_SCALE = "This plot has a scale of its own."
 
 
 def pit(forecasts: Sequence[Measured]) -> list[Markup]:
     """Draw the PIT histograms, one plot per forecast, on one scale."""
-    highest = max(max(f.histogram.density.max(), f.histogram.upper.max()) for f in forecasts)
     several = len(forecasts) > 1
+    # All outcomes of a point forecast are at the ends: its bars would flatten all others.
+    ranged = [f for f in forecasts if f.facts.width > 0]
+    highest = max(map(_highest, ranged), default=1.0)
     return [
         figure(
             f"Where outcomes fell: {f.name}" if several else "Where outcomes fell",
-            _reading(f),
+            _reading(f) if f.facts.width > 0 or not ranged else f"{_reading(f)} {_OWN_SCALE}",
             [chance_key()],
             "density of outcomes; 1 is even",
-            _draw_pit(f, float(highest)),
+            _draw_pit(f, highest if f.facts.width > 0 else _highest(f)),
             "place in the forecast, lowest to highest (PIT)",
             slot=f.slot if several else None,
         )
         for f in forecasts
     ]
+
+
+def _highest(f: Measured) -> float:
+    return float(max(f.histogram.density.max(), f.histogram.upper.max()))
 
 
 def _draw_pit(f: Measured, highest: float) -> Markup:
@@ -154,7 +162,9 @@ def _draw_widths(forecasts: Sequence[Measured], x: svg.Axis, unit: str) -> Marku
         found = f.widths
         if _edges(f).size:
             a, b = svg.steps(found.edges, found.density / (found.density.max() or 1.0))
-            shape = svg.path(x(a), y(b), f"fill line {f.slot}", closed=True)
+            # Areas of many forecasts would hide each other.
+            fill = "fill " if len(forecasts) <= 2 else ""
+            shape = svg.path(x(a), y(b), f"{fill}line {f.slot}", closed=True)
         else:  # a point forecast: all widths are 0
             shape = svg.line(x.start, y.start, x.start, y.at(1.0), f"line {f.slot}")
         mean = x.at(found.mean) if np.isfinite(found.mean) else x.stop
@@ -180,7 +190,7 @@ def _narrower(f: Measured, value: float, forecasts: Sequence[Measured]) -> str:
     """Return the share of the intervals that are at most `value` wide."""
     reached = int(np.searchsorted(f.widths.quantiles, value, side="right"))
     share = percent(float(f.widths.levels[reached - 1]) if reached else 0.0)
-    return f"{f.name} {share}" if len(forecasts) > 1 else f"{share} of the intervals"
+    return f"{short(f.name)} {share}" if len(forecasts) > 1 else f"{share} of the intervals"
 
 
 def _widths_in_words(forecasts: Sequence[Measured], unit: str) -> str:

@@ -42,11 +42,11 @@ class Shown:
     joined: bool = False
 
 
-def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured]) -> Shown:
+def choose_rows(columns: dict[str, NDArray[Any]], main: Measured) -> Shown:
     """Choose rows evenly spaced along one column, along predicted values or in given order."""
-    n = forecasts[-1].rows.median.size
+    n = main.rows.median.size
     # Bars and dots of discrete outcomes would hide each other.
-    most = _FEW_BARS if _step(forecasts[-1]) else _MOST_ROWS
+    most = _FEW_BARS if _step(main) else _MOST_ROWS
     if len(columns) == 1:
         ((name, values),) = columns.items()
         if is_continuous(values):
@@ -54,7 +54,7 @@ def choose_rows(columns: dict[str, NDArray[Any]], forecasts: Sequence[Measured])
             if found is not None:
                 return found
     if len(columns) > 1:
-        order = np.argsort(forecasts[-1].rows.median, kind="stable")
+        order = np.argsort(main.rows.median, kind="stable")
         name = "rows, from the lowest to the highest predicted value"
     else:
         order, name = np.arange(n), "rows, in the given order"
@@ -103,8 +103,9 @@ def intervals(
     figures = []
     for f, part, (lower, upper) in zip(forecasts, drawn, ends, strict=True):
         missed = interval_misses(outcomes, lower, upper) > 0
-        note = _note(missed, f)
-        bars = _Bars(lower, part.median(), upper, outcomes, missed)
+        beyond = (lower < scale.low, upper > scale.high)
+        bars = _Bars(lower, part.median(), upper, outcomes, missed, beyond)
+        note = _note(bars, f)
         name = f"The {promise(coverage)} intervals"
         figures.append(
             figure(
@@ -129,6 +130,8 @@ class _Bars:
     upper: FloatArray
     outcome: FloatArray
     missed: NDArray[np.bool_]
+    #: Whether an interval reaches beyond the frame, below and above.
+    beyond: tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 
 def _step(f: Measured) -> float:
@@ -149,11 +152,16 @@ def _scale(outcomes: FloatArray, ends: FloatArray, step: float) -> svg.Axis:
     return svg.y_axis(low - room, high + room, LOW)
 
 
-def _note(missed: NDArray[np.bool_], f: Measured) -> str:
-    n, total = missed.size, f.rows.inside.size
+def _note(bars: _Bars, f: Measured) -> str:
+    n, total = bars.missed.size, f.rows.inside.size
     rows = f"{count(n)} of {count(total)} rows, evenly spaced" if n < total else counted(n, "row")
     expected = number((1.0 - f.evaluation.coverage_expected) * n, 2)
-    return f"{rows}: {count(missed.sum())} missed, {expected} expected."
+    text = f"{rows}: {count(bars.missed.sum())} missed, {expected} expected."
+    wide = int(np.logical_or(*bars.beyond).sum())
+    if wide:
+        reach = "interval reaches" if wide == 1 else "intervals reach"
+        text += f" {count(wide)} {reach} beyond the frame: see the arrows."
+    return text
 
 
 def _drawing(f: Measured, shown: Shown, y: svg.Axis, bars: _Bars, unit: str) -> Markup:
@@ -186,5 +194,8 @@ def _drawing(f: Measured, shown: Shown, y: svg.Axis, bars: _Bars, unit: str) -> 
         )
         bar = svg.line(at, bottom[i], at, top[i], f"reach {size} {f.slot}")
         catch = svg.rectangle(edges[i], y.start, edges[i + 1], y.stop, "catch")
-        parts.append(svg.hit([("all", text)], catch, bar, dot))
-    return svg.drawing(LOW, f"Intervals and outcomes. {_note(bars.missed, f)}", *parts)
+        below, above = (bool(side[i]) for side in bars.beyond)
+        arrows = [svg.arrow(at, y.start + 3.0, (0, 1), f.slot)] if below else []
+        arrows += [svg.arrow(at, y.stop - 3.0, (0, -1), f.slot)] if above else []
+        parts.append(svg.hit([("all", text)], catch, bar, dot, *arrows))
+    return svg.drawing(LOW, f"Intervals and outcomes. {_note(bars, f)}", *parts)
