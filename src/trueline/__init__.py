@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         CalibrationWarning as CalibrationWarning,
         NotFittedError as NotFittedError,
     )
+    from trueline.comparison import compare as compare
     from trueline.displays import (
         CalibrationDisplay as CalibrationDisplay,
         ComparisonDisplay as ComparisonDisplay,
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
         calibration_test as calibration_test,
-        compare as compare,
         coverage as coverage,
         crps as crps,
         ence as ence,
@@ -94,6 +94,7 @@ _PUBLIC = {
     "_load": "load",
     "_report": "report",
     "_validation": "CalibrationWarning NotFittedError",
+    "comparison": "compare",
     "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
     "RecalibrationDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
@@ -101,7 +102,7 @@ _PUBLIC = {
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test compare coverage crps ence evaluate interval_score interval_widths log_score "
+    "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
     "marginal_calibration pinball_loss pit pit_difference pit_histogram recalibration_map "
     "sharpness",
     "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "

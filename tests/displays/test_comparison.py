@@ -133,5 +133,5 @@ def test_bad_arguments(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert message(ImportError, tl.ComparisonDisplay.from_predictions, y, {"a": F, "b": F}) == (
         "ComparisonDisplay.from_predictions needs matplotlib, which is not installed: "
-        'pip install "matplotlib>=3.8"'
+        'pip install "matplotlib>=3.9"'
     )

@@ -11,7 +11,7 @@ from tests.report.test_words import facts
 from trueline._report._compared import findings, headline
 from trueline._report._numbers import measured
 from trueline._report._style import MOST_FORECASTS, STYLES
-from trueline.metrics import Difference, score_difference
+from trueline.comparison import Difference, score_difference
 
 CLEAR, UNCLEAR, NONE = Difference(0.2, 0.01), Difference(0.01, 0.01), Difference(0.0, 0.0)
 

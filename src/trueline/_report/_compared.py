@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from trueline._messages import percent as promise
 from trueline._report._numbers import count, measured, percent
 from trueline._report._words import Facts, all_levels, chance, reasons
-from trueline.metrics import Difference
+from trueline.comparison import Difference
 
 # Models that a sentence names; of more it gives the number.
 _MOST_NAMES = 3

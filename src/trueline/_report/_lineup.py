@@ -10,8 +10,8 @@ from trueline._report._inputs import Inputs
 from trueline._report._measure import Measured, measure
 from trueline._report._words import is_recalibration
 from trueline._validation import FloatArray
+from trueline.comparison import Difference, score_difference
 from trueline.distributions import Distribution
-from trueline.metrics import Difference, score_difference
 
 #: Forecasts with plots of their own, and beside each other by group and segment. With more, plots
 #: of single forecasts would fill the page, and its file could exceed a megabyte.

@@ -12,7 +12,7 @@ from trueline._report._markup import Markup, join, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import measured, number
 from trueline._report._tables import cards
-from trueline.metrics import Difference
+from trueline.comparison import Difference
 
 # Size of the drawing of a difference, and the room at its ends.
 _WIDTH, _HEIGHT, _ROOM = 180, 22, 8

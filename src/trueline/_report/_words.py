@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from trueline._messages import percent as promise
 from trueline._report._numbers import counted, measured, number, percent
-from trueline.metrics import Difference, Evaluation, Verdict
+from trueline.comparison import Difference
+from trueline.metrics import Evaluation, Verdict
 
 # Levels of the calibration error that can deviate: 0.1, ..., 0.9.
 _INNER_LEVELS = 9

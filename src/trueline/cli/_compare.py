@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueline import metrics
+from trueline import comparison
 from trueline._files import FileError
 from trueline._messages import count, printable
 from trueline._progress import progress
@@ -62,7 +62,7 @@ def compare(
             warn_if_the_same_rows(recalibrator, opened[0])
         for forecasts in opened:
             warn_if_not_given(forecasts, coverage)
-        result = metrics.compare(
+        result = comparison.compare(
             first.y,
             dict(zip(names, dists, strict=True)),
             coverage=coverage,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._validation import RandomState
+from trueline.comparison import Comparison, compare
 from trueline.displays import _style
 from trueline.displays._forecasts import Forecasts, FromPredictions
-from trueline.metrics import Comparison, compare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

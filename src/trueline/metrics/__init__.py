@@ -10,13 +10,11 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
-from trueline.metrics._compare import Comparison, compare
-from trueline.metrics._difference import Difference, score_difference
-from trueline.metrics._evaluate import Evaluation, evaluate
+from trueline.metrics._evaluate import Evaluation, evaluate, evaluate_rows
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
 from trueline.metrics._pit import CalibrationTest, calibration_test, pit
-from trueline.metrics._rows import check_rows, rows_of_fits
+from trueline.metrics._rows import check_rows, effective_size, rows_of_fits
 from trueline.metrics._scores import (
     coverage,
     crps,
@@ -48,9 +46,7 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationTest",
     "CalibrationVerdict",
-    "Comparison",
     "CoverageVerdict",
-    "Difference",
     "Evaluation",
     "EvaluationAccumulator",
     "FileEvaluation",
@@ -69,12 +65,13 @@ __all__ = [
     "chance_range",
     "check_forecast",
     "check_rows",
-    "compare",
     "coverage",
     "crps",
     "decide_coverage",
+    "effective_size",
     "ence",
     "evaluate",
+    "evaluate_rows",
     "interval_misses",
     "interval_score",
     "interval_widths",
@@ -86,6 +83,5 @@ __all__ = [
     "pit_histogram",
     "recalibration_map",
     "rows_of_fits",
-    "score_difference",
     "sharpness",
 ]

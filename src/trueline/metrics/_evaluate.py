@@ -234,13 +234,7 @@ def evaluate(
     Calibration error 68.5 times its floor: recalibrate on held-out rows.
     """
     y, dist, w = check_rows(y, dist, sample_weight)
-    context = Context(
-        check_levels(levels),
-        level(coverage, "coverage"),
-        rows_of_fit(n_fit, dist),
-        dist._draw_count,
-    )
-    return evaluate_rows(y, dist, w, context, generator(random_state))
+    return evaluate_rows(y, dist, w, coverage, n_fit, random_state, levels=levels)
 
 
 class Rows(NamedTuple):
@@ -269,15 +263,29 @@ def evaluate_rows(
     y: FloatArray,
     dist: Distribution,
     w: FloatArray | None,
-    context: Context,
-    rng: np.random.Generator,
+    coverage: float,
+    n_fit: float | None,
+    random_state: RandomState,
+    *,
+    levels: ArrayLike | None = None,
     look: Look | None = None,
 ) -> Evaluation:
-    """Return every diagnostic of checked rows; for ``look`` see `one_pass`."""
-    # This warns where the levels lack support.
-    dist._take(np.zeros(1, dtype=np.intp)).interval(context.coverage)
+    """Return `evaluate` of checked rows; ``look`` is called with each block and its scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import trueline as tl
+    >>> from trueline.metrics import evaluate_rows
+    >>> evaluate_rows(np.zeros(2), tl.Point([1.0, 3.0]), None, 0.9, None, 0).crps
+    2.0
+    """
+    p, c = check_levels(levels), level(coverage, "coverage")
+    context = Context(p, c, rows_of_fit(n_fit, dist), dist._draw_count)
+    rng = generator(random_state)
+    dist._take(np.zeros(1, dtype=np.intp)).interval(c)  # warns where the levels lack support
     atoms = AtomSums()
-    sums, rows = one_pass(y, dist, w, context.coverage, rng, atoms, look)
+    sums, rows = one_pass(y, dist, w, c, rng, atoms, look)
     return judge(sums, rows, w, atoms, context)
 
 

@@ -96,7 +96,15 @@ def size(w: FloatArray | None, n: int) -> float:
 
 
 def effective_size(w: FloatArray | None, n: int) -> float:
-    """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+    """Kish's effective number of rows, (sum w)^2 / sum w^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from trueline.metrics import effective_size
+    >>> effective_size(None, 4), effective_size(np.array([1.0, 1.0, 0.0, 0.0]), 4)
+    (4.0, 2.0)
+    """
     if w is None:
         return float(n)
     scaled = w / w.max()

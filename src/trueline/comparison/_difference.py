@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from trueline._validation import FloatArray
-from trueline.metrics._rows import effective_size, mean
+from trueline.metrics import effective_size
+from trueline.metrics._rows import mean
 
 # Relative differences of mean scores below this are rounding errors.
 _ROUNDING = 1e-12
@@ -33,7 +34,7 @@ class Difference:
 
     Examples
     --------
-    >>> from trueline.metrics import Difference
+    >>> from trueline.comparison import Difference
     >>> Difference(-0.3, 0.1).clear
     True
     """
@@ -73,7 +74,7 @@ def score_difference(
     Examples
     --------
     >>> import numpy as np
-    >>> from trueline.metrics import score_difference
+    >>> from trueline.comparison import score_difference
     >>> score_difference(np.array([1.0, 2.0, 3.0]), np.array([2.0, 3.0, 7.0]), None)
     Difference(mean=2.0, error=1.0, limit=4.526...)
     """

@@ -16,18 +16,14 @@ from trueline._messages import count, library, listed, percent, printable, short
 from trueline._validation import (
     FloatArray,
     RandomState,
-    generator,
-    level,
     same_length,
     vector,
     weights,
 )
+from trueline.comparison._difference import Difference, score_difference
 from trueline.distributions import Distribution
 from trueline.interop import check_forecast
-from trueline.metrics._calibration import check_levels
-from trueline.metrics._difference import Difference, score_difference
-from trueline.metrics._evaluate import Context, Evaluation, evaluate_rows
-from trueline.metrics._rows import rows_of_fit, rows_of_fits
+from trueline.metrics import Evaluation, evaluate_rows, rows_of_fits
 
 _EXAMPLE = '{"a": F, "b": G}'
 _HEADERS = [
@@ -311,8 +307,7 @@ def compare(
     """
     outcomes, found, w = _check_rows(y, forecasts, sample_weight)
     codes = None if groups is None else _group_codes(groups, outcomes.size)
-    levels, c, fits = check_levels(None), level(coverage, "coverage"), rows_of_fits(n_fit, found)
-    generator(random_state)  # raises if it is wrong
+    fits = rows_of_fits(n_fit, found)
     evaluations: dict[str, Evaluation] = {}
     scores = {name: np.empty(outcomes.size) for name in found}
     for name, dist in found.items():
@@ -320,9 +315,9 @@ def compare(
         def keep(rows: slice, block: dict[str, FloatArray], own: FloatArray = scores[name]) -> None:
             own[rows] = block["crps"]
 
-        context = Context(levels, c, rows_of_fit(fits.get(name), dist), dist._draw_count)
-        rng = generator(random_state)
-        evaluations[name] = evaluate_rows(outcomes, dist, w, context, rng, keep)
+        evaluations[name] = evaluate_rows(
+            outcomes, dist, w, coverage, fits.get(name), random_state, look=keep
+        )
     # A CRPS that is NaN comes last.
     order = sorted(found, key=lambda name: (math.isnan(s := evaluations[name].crps), s))
     best, *others = order

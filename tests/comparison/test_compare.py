@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom, norm, t
 
 import trueline as tl
-from trueline.metrics import Difference, score_difference
+from trueline.comparison import Difference, score_difference
 
 Y = [0.0, 1.0, 2.0]
 F = tl.Normal([0.0, 0.0, 0.0], 1.0)
