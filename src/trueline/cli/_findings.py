@@ -34,13 +34,13 @@ class Findings:
     verdict : CoverageVerdict
         Whether the intervals held, before the map.
     width, new_width : float
-        Mean widths before and after the map, over the first rows.
+        Mean widths before and after the map, over a few rows from all over the file.
     above : float
         Share of the outcomes above the median of their forecasts.
     biased : bool
         Whether chance does not explain that share.
     shift : float
-        Mean of what the map adds to the median, over the first rows.
+        Mean of what the map adds to the median, over the same rows.
     groups : Counter or None
         Number of groups for each decision on their coverage.
     preparation : Preparation
@@ -59,10 +59,10 @@ class Findings:
     def of(cls, recalibrator: Recalibrator, forecasts: Forecasts) -> Self:
         """Return what a pass over the forecasts and the map say."""
         tally = forecasts.tally
-        if tally is None or tally.first is None:
+        if tally is None:
             raise ValueError("the rows were not counted; expected a tally.")
         target, rows = tally.coverage, tally.effective_rows
-        before, names = tally.first
+        before, names = tally.some_rows()
         with warnings.catch_warnings():
             # Notes on the map were made when it was fitted.
             warnings.simplefilter("ignore")
