@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from trueline._messages import count, listed, percent
+from trueline._messages import count, percent
 from trueline.cli._reading import TextFormat
 from trueline.files import Columns, Forecasts, Layout
 from trueline.metrics import CoverageVerdict, chance_range, decide_coverage
@@ -23,6 +23,8 @@ _NEARLY = 0.02
 # chance moves it out of its range.
 _NEGLIGIBLE = 0.01
 _LEVEL = 0.01
+# Values of outcomes that are named.
+_MOST_VALUES = 3
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,10 @@ class Findings:
                 f"get a least width of {width:.3g} first."
             )
         if atoms is not None:
-            values = listed((f"{value:g}" for value in atoms.values), most=3)
+            values = ", ".join(f"{value:g}" for value in atoms.values[:_MOST_VALUES])
+            values += ", ..." if len(atoms.values) > _MOST_VALUES else ""
             lines.append(
-                f"Outcomes repeat the values {values}: recalibrated forecasts give each of them a "
+                f"Outcomes repeat values ({values}): recalibrated forecasts give each of them a "
                 f"probability of its own."
             )
         return lines
