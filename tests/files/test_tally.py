@@ -24,9 +24,15 @@ def test_it_counts_what_an_evaluation_finds(tmp_path, normal, small_chunks, endi
     above = np.average(normal.y > normal.dist.median(), weights=w)
     assert tally.above == pytest.approx(above, rel=1e-12)
     assert tally.effective_rows == pytest.approx(w.sum() ** 2 / (w @ w), rel=1e-12)
-    kept = len(tally.first.dist)
-    np.testing.assert_array_equal(tally.first.dist.mean(), normal.dist.mean()[:kept])
-    np.testing.assert_array_equal(tally.first.groups, normal.groups[:kept])
+    # 5,000 rows are more than twice those that are kept: every fourth of each piece is.
+    dist, groups = tally.some_rows()
+    rows = np.searchsorted(order := np.sort(normal.dist.mean()), dist.mean())
+    rows = np.argsort(normal.dist.mean())[rows]
+    assert order.size // 4 - 8 <= rows.size <= order.size // 4 + 8
+    assert (np.diff(rows) > 0).all()
+    assert np.diff(rows).max() <= 7
+    np.testing.assert_array_equal(dist.std(), normal.dist.std()[rows])
+    np.testing.assert_array_equal(groups, normal.groups[rows])
 
 
 def test_outcomes_at_the_median_count_half(tmp_path):

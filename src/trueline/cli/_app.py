@@ -19,9 +19,10 @@ app = typer.Typer(
         "Make the uncertainty of forecasts true: a 90% interval that holds 90% of the time.\n\n"
         "Files are CSV, TSV, Parquet or Arrow, of any size. Outcomes are in column y; forecasts in "
         "mean and std, in quantiles q0.05, q0.5, ..., in lower_0.9 and upper_0.9, in sample_0, "
-        "sample_1, ..., or in mean alone. Options name other columns. A folder is read as one "
+        "sample_1, ..., or in mean alone. Options name other columns; --lower, --upper and "
+        "--coverage are one interval, such as that of Prophet. A folder is read as one "
         "file, and so are the files of a pattern, which needs quotes: '2024-*.parquet'. The "
-        "name - is standard input or output, in CSV.\n\n"
+        "name - is standard input, in CSV, or standard output.\n\n"
         "\b\n"
         "  trueline sample past.csv new.csv            example files to try these on\n"
         "  trueline evaluate past.csv                  do the intervals hold?\n"
@@ -46,7 +47,9 @@ File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="File, folder, or pattern in quotes; - is standard input."),
 ]
-MapFile = Annotated[Path, typer.Argument(metavar="MAP", help="Map that fit wrote.")]
+MapFile = Annotated[
+    Path, typer.Argument(metavar="MAP", help="Map that fit wrote; - is standard input.")
+]
 Y = Annotated[str | None, typer.Option("--y", metavar="COLUMN", help="Outcomes; default y.")]
 Mean = Annotated[
     str | None,
@@ -351,7 +354,7 @@ def compare(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="Files with the same rows in the same order, one forecast each; or one file for "
             "--map. - is standard input.",
         ),

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from trueline._messages import count, listed, percent
+from trueline._messages import count, percent
 from trueline.cli._reading import TextFormat
 from trueline.files import Columns, Forecasts, Layout
 from trueline.metrics import CoverageVerdict, chance_range, decide_coverage
@@ -23,6 +23,8 @@ _NEARLY = 0.02
 # chance moves it out of its range.
 _NEGLIGIBLE = 0.01
 _LEVEL = 0.01
+# Values of outcomes that are named.
+_MOST_VALUES = 3
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,13 @@ class Findings:
     verdict : CoverageVerdict
         Whether the intervals held, before the map.
     width, new_width : float
-        Mean widths before and after the map, over the first rows.
+        Mean widths before and after the map, over a few rows from all over the file.
     above : float
         Share of the outcomes above the median of their forecasts.
     biased : bool
         Whether chance does not explain that share.
     shift : float
-        Mean of what the map adds to the median, over the first rows.
+        Mean of what the map adds to the median, over the same rows.
     groups : Counter or None
         Number of groups for each decision on their coverage.
     preparation : Preparation
@@ -59,10 +61,10 @@ class Findings:
     def of(cls, recalibrator: Recalibrator, forecasts: Forecasts) -> Self:
         """Return what a pass over the forecasts and the map say."""
         tally = forecasts.tally
-        if tally is None or tally.first is None:
+        if tally is None:
             raise ValueError("the rows were not counted; expected a tally.")
         target, rows = tally.coverage, tally.effective_rows
-        before, names = tally.first
+        before, names = tally.some_rows()
         with warnings.catch_warnings():
             # Notes on the map were made when it was fitted.
             warnings.simplefilter("ignore")
@@ -146,9 +148,10 @@ class Findings:
                 f"get a least width of {width:.3g} first."
             )
         if atoms is not None:
-            values = listed((f"{value:g}" for value in atoms.values), most=3)
+            values = ", ".join(f"{value:g}" for value in atoms.values[:_MOST_VALUES])
+            values += ", ..." if len(atoms.values) > _MOST_VALUES else ""
             lines.append(
-                f"Outcomes repeat the values {values}: recalibrated forecasts give each of them a "
+                f"Outcomes repeat values ({values}): recalibrated forecasts give each of them a "
                 f"probability of its own."
             )
         return lines

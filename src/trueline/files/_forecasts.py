@@ -94,8 +94,8 @@ class Forecasts:
         """Return parts that can be read independently; they depend on the rows alone."""
         pieces = [self.part(piece) for piece in self.source.pieces()]
         if self.tally is not None:
-            for i, piece in enumerate(pieces):
-                piece.tally = self.tally.part(is_first=i == 0)
+            for piece in pieces:
+                piece.tally = Tally(self.tally.coverage)
         return pieces
 
     def part(self, source: Source) -> Forecasts:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.files._chunks import Chunk, GroupCodes
+from trueline.files._layout import Layout
 from trueline.recalibration import Key
 
-# Rows that are kept, to see what the map does to them.
-_MOST_KEPT = 10_000
-
-
-class FirstRows(NamedTuple):
-    """The first rows of a file: their forecasts, and the name of the group of each."""
-
-    dist: Distribution
-    groups: Any
+# Rows that are kept at most, to see what a map does to them, and their values.
+_MOST_KEPT = 2_000
+_MOST_VALUES = 1 << 18
 
 
 class Tally:
@@ -30,12 +25,6 @@ class Tally:
     ----------
     coverage : float
         Probability of the central interval.
-    is_first : bool, default True
-        Whether the first rows are kept.
-
-    Attributes
-    ----------
-    first : FirstRows or None
 
     Examples
     --------
@@ -49,13 +38,16 @@ class Tally:
     (0.5, 0.75, 2.0)
     """
 
-    def __init__(self, coverage: float, *, is_first: bool = True) -> None:
+    def __init__(self, coverage: float) -> None:
         self.coverage = coverage
-        self.first: FirstRows | None = None
-        self._is_first = is_first
         # The sums of the weights, of their squares, and of those inside and above.
         self._sums = np.zeros(4)
         self._groups: dict[Key, FloatArray] = {}
+        # Rows from all over the file, every `_step`-th: the columns of the forecast and the group.
+        self._layout: Layout | None = None
+        self._kept: list[Any] = []
+        self._step = 1
+        self._passed = 0
 
     @property
     def held(self) -> float:
@@ -80,9 +72,12 @@ class Tally:
             if weight > 0
         }
 
-    def part(self, *, is_first: bool) -> Tally:
-        """Return an empty tally for a piece of the rows."""
-        return Tally(self.coverage, is_first=is_first and self._is_first)
+    def some_rows(self) -> tuple[Distribution, Any]:
+        """Return the forecasts of a few rows from all over the file, and their groups or None."""
+        if self._layout is None:
+            raise ValueError("no row was counted; expected at least one.")
+        *forecast, groups = self._kept
+        return self._layout.distribution(forecast), groups
 
     def add(self, chunk: Chunk, groups: GroupCodes | None) -> None:
         """Count the rows of a chunk."""
@@ -93,21 +88,42 @@ class Tally:
         middle = dist.median()
         above = w * (0.5 * (y > middle) + 0.5 * (y >= middle))
         self._sums += [w.sum(), (w * w).sum(), inside.sum(), above.sum()]
-        row_groups = None
+        names = codes = None
         if groups is not None and chunk.groups is not None:
-            names, codes = groups.names, chunk.groups
-            row_groups = np.asarray(names)[codes[:_MOST_KEPT]]
+            names, codes = np.asarray(groups.names), chunk.groups
             sums = np.stack([np.bincount(codes, v, len(names)) for v in (w, w * w, inside)], axis=1)
-            self._add_groups(dict(zip(names, sums, strict=True)))
-        if self._is_first and self.first is None:
-            self.first = FirstRows(dist[:_MOST_KEPT], row_groups)
+            self._add_groups(dict(zip(groups.names, sums, strict=True)))
+        rows = np.arange(-self._passed % self._step, len(y), self._step)
+        self._passed += len(y)
+        named = None if names is None or codes is None else names[codes[rows]]
+        self._keep(chunk.layout, [*(column[rows] for column in chunk.forecast), named])
 
     def merge(self, parts: Iterable[Tally]) -> None:
         """Add the sums of the pieces of the rows."""
         for part in parts:
             self._sums += part._sums
             self._add_groups(part._groups)
-            self.first = self.first or part.first
+            if part._layout is None:
+                continue
+            step = max(self._step, part._step)
+            self._thin(step // self._step)
+            part._thin(step // part._step)
+            self._step = step
+            self._keep(part._layout, part._kept)
+
+    def _keep(self, layout: Layout, columns: list[Any]) -> None:
+        """Keep more rows; if there are too many, keep every other one."""
+        if self._layout is not None:
+            pairs = zip(self._kept, columns, strict=True)
+            columns = [None if one is None else np.concatenate([one, two]) for one, two in pairs]
+        self._layout, self._kept = layout, columns
+        while len(columns[0]) > min(_MOST_KEPT, max(_MOST_VALUES // len(columns), 2)):
+            self._thin(2)
+            self._step *= 2
+            columns = self._kept
+
+    def _thin(self, step: int) -> None:
+        self._kept = [None if column is None else column[::step] for column in self._kept]
 
     def _add_groups(self, sums: dict[Key, FloatArray]) -> None:
         for name, more in sums.items():
