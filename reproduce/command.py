@@ -66,11 +66,32 @@ def _list(context: typer.Context) -> None:
         print(listing())
 
 
+@app.command("figure1")
+@command
+def _figure1(output: Output = None) -> None:
+    """A series before and after recalibration, simulated."""
+    _figure(1, output)
+
+
 @app.command("figure2")
 @command
 def _figure2(quick: Quick = False, output: Output = None) -> None:
     """Calibrated classification: a linear classifier, recalibrated in three ways."""
     _run("reproduce.figure2", "rows", quick=quick, output=output)
+
+
+@app.command("figure3")
+@command
+def _figure3(output: Output = None) -> None:
+    """Intervals, the fitted map and the calibration plot, simulated."""
+    _figure(3, output)
+
+
+@app.command("figure4")
+@command
+def _figure4(output: Output = None) -> None:
+    """Calibrated forecasts of one width, and of a width that depends on x, simulated."""
+    _figure(4, output)
 
 
 @app.command("table1")
@@ -143,6 +164,15 @@ def _pages() -> None:
 
     try:
         print(run(Path("results")))
+    except ExperimentError as error:
+        fail(str(error))
+
+
+def _figure(number: int, output: Path | None) -> None:
+    from reproduce.figures import draw
+
+    try:
+        print(draw(number, output))
     except ExperimentError as error:
         fail(str(error))
 

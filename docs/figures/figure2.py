@@ -28,9 +28,10 @@ for p, style, colour, name in (
     (learned.predict(margin[2000:]), "s-", "#0a559c", "isotonic"),
 ):
     which = np.digitize(p, bins[1:-1])
-    used = [k for k in range(10) if (which == k).sum() > 10]
+    used = [k for k in range(10) if (which == k).sum() >= 10]
     x = [p[which == k].mean() for k in used]
     right.plot(x, [labels[2000:][which == k].mean() for k in used], style, color=colour, label=name)
 right.plot([0, 1], [0, 1], color="grey", lw=1)
 right.set(title="calibration", xlabel="forecast probability", ylabel="observed frequency")
 right.legend(frameon=False)
+fig.suptitle("Figure 2 of the paper: calibrated classification")

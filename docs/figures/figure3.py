@@ -16,4 +16,8 @@ fig, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
 some = slice(1, None, 16)
 tl.IntervalDisplay.from_predictions(y[some], F[some], x=x[some], coverage=0.9, ax=axes[0])
 tl.RecalibrationDisplay.from_recalibrator(R, ax=axes[1])
+titles = ("forecasts before", "the fitted map R", "calibration on new rows")
+for ax, title in zip(axes, titles, strict=True):
+    ax.set_title(title, loc="left")
+fig.suptitle("Figure 3 of the paper: how a forecast is recalibrated")
 tl.CalibrationDisplay.from_predictions(y[new], {"before": F[new], "after": G}, ax=axes[2])

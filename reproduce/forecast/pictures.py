@@ -34,16 +34,20 @@ def draw_calibration(path: Path, records: Sequence[dict[str, Any]]) -> None:
 def draw_weeks(path: Path, records: Sequence[dict[str, Any]], store: int) -> None:
     """Draw weekly means of sales, forecasts and 90% intervals of the first seed.
 
-    The upper panel shows the forecasts of the network, the lower one those of the map that is
-    updated every day. The sales of single days may not be published.
+    The panels show the forecasts of the network, with the map of the paper, and with the map that
+    is updated every day. The sales of single days may not be published.
     """
     from matplotlib.figure import Figure
 
     (cell,) = by_store([record for record in records if record["store"] == store])
     first = cell._replace(records=cell.records[:1])
-    figure = Figure(figsize=(9.5, 6.2), layout="constrained", dpi=110)
-    axes = figure.subplots(2, 1, sharex=True, sharey=True)
-    titles = {"before": "Before recalibration", "daily": f"Recalibrated, {VARIANTS['daily']}"}
+    figure = Figure(figsize=(9.5, 8.6), layout="constrained", dpi=110)
+    axes = figure.subplots(3, 1, sharex=True, sharey=True)
+    titles = {
+        "before": "Before recalibration",
+        "training": f"The map of the paper, {VARIANTS['training']}",
+        "daily": f"Our map, {VARIANTS['daily']}",
+    }
     for ax, (variant, title) in zip(axes, titles.items(), strict=True):
         _weeks(ax, first, variant)
         share = first.mean(variant, "coverage")

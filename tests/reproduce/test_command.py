@@ -11,11 +11,15 @@ from reproduce.table1 import experiment as table1
 from trueline.datasets import DatasetError
 
 OPTIONS = {
+    "figure1": ["output"],
     "figure2": ["quick", "output"],
+    "figure3": ["output"],
+    "figure4": ["output"],
     "table1": ["datasets", "models", "splits", "jobs", "quick", "fresh", "output"],
     "forecast": ["stores", "seeds", "jobs", "quick", "fresh", "output"],
     "inventory": ["stores", "seeds", "jobs", "quick", "fresh", "output"],
     "depth": ["epochs", "quick", "fresh", "output"],
+    "pages": [],
 }
 
 
@@ -110,3 +114,20 @@ def test_tables():
         "|      | a b |\n| ---- | --: |\n| x    |   1 |\n| long |  22 |\n"
     )
     assert pages.comma_separated(("a", "b"), [("x,y", 1), (None, 0.5)]) == ('a,b\n"x,y",1\n,0.5\n')
+
+
+def test_a_figure_on_simulated_data_is_drawn(command, folder):
+    run = command("figure4", "--output", "here")
+    assert run.out == "Figure 4 of the paper, on simulated data, is in here/figure4.png.\n"
+    assert (folder / "here" / "figure4.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pages_are_written_in_a_checkout_only(command, folder):
+    assert command("pages") == (
+        2,
+        "",
+        (
+            "error: results/table1/splits.jsonl does not exist: run this in a checkout of the "
+            "repository.\n"
+        ),
+    )

@@ -1,5 +1,6 @@
 """Pages: templates, fixed findings, and what is committed in results/."""
 
+import csv
 import json
 import re
 import shutil
@@ -152,3 +153,28 @@ def test_rewards_are_compared_on_the_same_weeks():
     assert one.low < one.value < one.high
     shift = rewards.Place(1, 14, {"a": [{"reward": 3.0, "weekly": [1.0, 2.0]}]}, 1)
     assert set(np.unique(shift.draws("a"))) == {2.0, 3.0, 4.0}
+
+
+def test_the_claims_of_the_paper_are_counted_as_in_the_committed_table():
+    with (ROOT / "results" / "table1" / "table1.csv").open(newline="") as file:
+        rows = {(r["dataset"], r["model"], r["variant"]): r for r in csv.DictReader(file)}
+    sets = {dataset for dataset, _, _ in rows}
+
+    def error(*key):
+        return float(rows[key]["calibration_error"])
+
+    baselines = {
+        d: min(error(d, model, "before") for model in ("concrete-dropout", "deep-ensemble"))
+        for d in sets
+    }
+    for variant, column in (("training", 3), ("refit", 4), ("crossfit", 5)):
+        after = {d: error(d, "dropout", variant) for d in sets}
+        reached = sum(
+            after[d] <= float(rows[d, "dropout", variant]["paper_recalibrated"]) for d in sets
+        )
+        for text, count in (
+            ("Recalibrated MC dropout beats both", sum(after[d] < baselines[d] for d in sets)),
+            ("MC dropout reaches the paper's error", reached),
+        ):
+            (line,) = (x for x in page_of("table1").splitlines() if x.startswith(f"| {text}"))
+            assert line.split("|")[column].strip() == f"{count} of 8"
