@@ -17,13 +17,9 @@ from pathlib import Path
 
 import pytest
 
-import trueline as tl
-
 DOCS = Path(__file__).parents[1] / "docs"
 ELSEWHERE = {"packages.md", "releasing.md"}
 PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in ELSEWHERE)
-#: Pages on names that are still to come.
-COMING = () if hasattr(tl, "compare") else ("comparing.md",)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Numbers are shown as they are; "..." stands for what differs between runs.
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -71,7 +67,7 @@ def run_shell(code: str, folder: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence")  # uncertainty-toolbox
-@pytest.mark.parametrize("page", [page for page in PAGES if page not in COMING])
+@pytest.mark.parametrize("page", PAGES)
 def test_the_snippets_of_a_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")

@@ -1,12 +1,9 @@
 """The four lines of shell in the README run as they stand, in an empty folder."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 from pyarrow import csv
 
 from tests.test_docs import run_shell
@@ -14,14 +11,6 @@ from tests.test_docs import run_shell
 README = Path(__file__).parents[2] / "README.md"
 
 
-def has_sample():
-    done = subprocess.run(
-        [sys.executable, "-m", "trueline", "sample", "--help"], capture_output=True, check=False
-    )
-    return done.returncode == 0
-
-
-@pytest.mark.skipif(not has_sample(), reason="`trueline sample` is on its way")
 def test_the_four_lines_of_shell(tmp_path):
     blocks = re.findall(r"```sh\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     (lines,) = [block for block in blocks if "trueline evaluate" in block]
