@@ -237,6 +237,10 @@ class ScoreBased(Recalibrator):
         self._check_fitted()
         return max(scores.error for scores in [self.scores_, *self._group_scores.values()])
 
+    def _rows_learned(self) -> float:
+        # Rows that came in parts are not sorted for this.
+        return self._accumulator.n if self._accumulator else self.scores_.effective_rows
+
     def _is_fitted(self) -> bool:
         return self._scores is not None or self._accumulator is not None
 
@@ -284,6 +288,7 @@ class CommonMap(ScoreBased):
         if None not in self._laws:
             self._laws[None] = self._law_of(scores)
             self._laws[None].n_fit = scores.effective_rows
+            self._laws[None].made_by = type(self).__name__
         return self._laws[None]
 
     def law(self, group: Key | None = None) -> ScoreLaw:
