@@ -68,6 +68,16 @@ def test_rows_do_not_depend_on_each_other():
             ),
         ),
         (
+            lambda y: 1.0 if y > 1.0 else 0.0,
+            ValueError,
+            (
+                "func failed on an array of shape (1, 2) (The truth value of an array with more "
+                "than one element is ambiguous. Use a.any() or a.all()); expected a function of "
+                "arrays. Write it with numpy.where in place of if, and numpy.exp in place of "
+                "math.exp; or pass numpy.vectorize(func), which is slower."
+            ),
+        ),
+        (
             lambda y: y.astype(str),
             TypeError,
             "func returned values of dtype <U32; expected one real number per value.",

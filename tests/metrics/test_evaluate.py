@@ -241,3 +241,16 @@ repr(tl.evaluate(y, F))
 assert "scipy.stats" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_table_of_a_notebook_holds_the_numbers_and_the_verdict():
+    rng = np.random.default_rng(0)
+    y, F = rng.poisson(2.0, size=400), tl.Normal(np.full(400, 2.0), 1.4)
+    found = tl.evaluate(y, tl.Isotonic().fit(y, F).transform(F))
+    html = found._repr_html_()
+    for _, value, note in found._lines():
+        assert f">{value:.4g}</td>" in html
+        assert note in html
+    assert found.verdict._repr_html_() in html
+    assert found.verdict.calibration.sentence in found.verdict._repr_html_()
+    assert all(f">{atom.value:.6g}</th>" in html for atom in found._shown_atoms()[0])

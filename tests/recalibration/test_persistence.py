@@ -656,4 +656,4 @@ def test_the_file_has_the_mode_of_a_plain_open(path, umask, mode):
 def test_a_relative_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     MAPS["exact"].to_json("map.json")
-    assert repr(tl.load("map.json")) == "Isotonic()"
+    assert repr(tl.load("map.json")) == "Isotonic(), fitted on 12 rows"

@@ -404,7 +404,8 @@ MUTANTS = {
     "fit writes to the forecast": Mutant({"fit": move}, "fit changes the forecast: found = "),
     "fit writes to a parameter": Mutant(
         {"fit": set_another_parameter},
-        "fit changes parameters from Broken() to Broken(finite_sample=False)",
+        "fit changes parameters from Broken(finite_sample=True, support='auto') to "
+        "Broken(finite_sample=False, support='auto')",
     ),
     "fit draws without a seed": Mutant(
         {"fit": fit_on(noisy)}, "a second fit on the same rows differs: cdf: found = "
@@ -573,7 +574,8 @@ MUTANTS = {
     ),
     "JSON of other parameters": Mutant(
         {"_set_state": other_params},
-        "JSON gives back Broken(finite_sample=False); expected Broken()",
+        "JSON gives back Broken(finite_sample=False), fitted on 40 rows; "
+        "expected Broken(), fitted on 40 rows",
     ),
     "JSON with fewer digits": Mutant(
         {"_state": rounded_state}, "JSON gives back another map: cdf: found = "

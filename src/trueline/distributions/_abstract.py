@@ -13,6 +13,7 @@ from trueline.distributions._atoms import Atoms
 from trueline.distributions._disagreement import Lines, lines_by_nodes
 from trueline.distributions._public import PublicMethods
 from trueline.distributions._quadrature import Quadrature, integrals_below
+from trueline.distributions._shown import as_html, described
 from trueline.distributions._upper import upper_quantiles
 from trueline.laws import (
     LOG_SQRT_2PI,
@@ -331,9 +332,18 @@ class Distribution(PublicMethods):
         """
         return self
 
+    @property
+    def _name(self) -> str:
+        """The kind of forecast before it was recalibrated, as it is shown."""
+        return type(self).__name__
+
     def __repr__(self) -> str:
-        """Return the class and the number of rows."""
-        return f"{type(self).__name__}({len(self)} rows)"
+        """Return the kind of forecast, its number of rows, and what it was recalibrated by."""
+        return described(self)
+
+    def _repr_html_(self) -> str:
+        """Return a table of the first rows, for notebooks."""
+        return as_html(self)
 
     def __getitem__(self, rows: Any) -> Distribution:
         """Return some of the rows: an integer, a slice, a mask or an array of indices."""
@@ -418,7 +428,7 @@ class RecalibratedScores(ThroughLaw):
     >>> F = tl.Mixture([tl.Normal([0.0, 0.0, 0.0], 1.0)])
     >>> G = tl.Scaling().fit([1.0, 2.0, 3.0], F).transform(F)
     >>> G, G.median().round(6)
-    (RecalibratedScores(3 rows), array([2., 2., 2.]))
+    (Mixture(3 rows), recalibrated by Scaling on 3 rows, array([2., 2., 2.]))
     """
 
     law: ScoreLaw
@@ -438,6 +448,10 @@ class RecalibratedScores(ThroughLaw):
 
     def _take(self, rows: Rows) -> Distribution:
         return RecalibratedScores(self.base._take(rows), self.law)
+
+    @property
+    def _name(self) -> str:
+        return self.base._name
 
     def _score(self, y: FloatArray) -> FloatArray:
         return self.base._score(y)

@@ -34,8 +34,10 @@ class Cut(Distribution):
     >>> rng = np.random.default_rng(0)
     >>> y, F = rng.poisson(2.0, size=2000), tl.Normal(np.full(2000, 2.0), 1.4)
     >>> G = tl.Isotonic().fit(y, F).transform(F[[0]])
-    >>> G, G.pmf([[0, 1, 2]]).round(1), G.interval(0.9)
-    (Cut(1 rows), array([[0.1, 0.3, 0.3]]), (array([0.]), array([4.])))
+    >>> G
+    Normal(1 row) with atoms, recalibrated by Isotonic on 2,000 rows
+    >>> G.pmf([[0, 1, 2]]).round(1), G.interval(0.9)
+    (array([[0.1, 0.3, 0.3]]), (array([0.]), array([4.])))
     """
 
     _may_have_atoms = True
@@ -52,6 +54,10 @@ class Cut(Distribution):
 
     def _take(self, rows: Rows) -> Distribution:
         return Cut(self.base._take(rows), self.atoms)
+
+    @property
+    def _name(self) -> str:
+        return self.base._name
 
     @property
     def _atoms(self) -> Atoms:

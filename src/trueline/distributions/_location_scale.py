@@ -123,7 +123,9 @@ class LocationScale(ThroughLaw):
         return lines_by_integrals(scores, self.law.cdf(z), found)
 
     def _recalibrate(self, law: ScoreLaw) -> Distribution:
-        return RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
+        made = RecalibratedLocationScale(self.loc, self.scale, law, self.score_kind)
+        made._base_name = self._name
+        return made
 
     def _widened(self, e: float) -> Distribution:
         # The addition to a quantile is e times that of the family's own standard law, which is
@@ -149,11 +151,17 @@ class RecalibratedLocationScale(LocationScale):
 
     law: ScoreLaw
 
+    _base_name: str = ""
+
     def __init__(self, loc: FloatArray, scale: FloatArray, law: ScoreLaw, score_kind: str) -> None:
         self.loc = loc
         self.scale = scale
         self.law = law
         self.score_kind = score_kind  # type: ignore[misc]  # that of the base forecast
+
+    @property
+    def _name(self) -> str:
+        return self._base_name or super()._name
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]

@@ -317,7 +317,7 @@ class RecalibratedQuantiles(Interpolated):
     >>> import trueline as tl
     >>> F = tl.Quantiles([0.1, 0.5, 0.9], [[1.0, 2.0, 4.0], [0.0, 5.0, 6.0]])
     >>> tl.Scaling().fit([1.0, 7.0], F).transform(F)
-    RecalibratedQuantiles(2 rows)
+    Quantiles(2 rows), recalibrated by Scaling on 2 rows
     """
 
     def __init__(self, values: FloatArray, nodes: FloatArray, law: ScoreLaw) -> None:
@@ -328,6 +328,10 @@ class RecalibratedQuantiles(Interpolated):
     def _take(self, rows: Rows) -> Distribution:
         taken = RecalibratedQuantiles(self.values[rows], self.nodes, self.law)
         return self._share_rises(taken, rows)
+
+    @property
+    def _name(self) -> str:
+        return "Quantiles"
 
     def _learned_laws(self) -> list[Law]:
         return [self.law]

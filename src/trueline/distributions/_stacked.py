@@ -108,6 +108,11 @@ class Stacked(Distribution):
         return 1.0 / noise
 
     @property
+    def _name(self) -> str:
+        names = {part._name for part in self.parts}
+        return names.pop() if len(names) == 1 else type(self).__name__
+
+    @property
     def _atoms(self) -> Atoms | None:
         atoms = self.parts[0]._atoms
         return atoms if all(part._atoms == atoms for part in self.parts) else None

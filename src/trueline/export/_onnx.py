@@ -117,7 +117,7 @@ def to_onnx(
     check_max_knots(max_knots)
     found = deployed(recalibrator, "to_onnx")
     graph = _Graph(onnx, np.dtype(dtype), found)
-    notes: dict[str, object] = {"recalibrator": repr(recalibrator), "score": found.kind}
+    notes: dict[str, object] = {"recalibrator": recalibrator._call(), "score": found.kind}
     if found.groups is not None:
         notes["groups"] = found.groups
     if levels is not None:

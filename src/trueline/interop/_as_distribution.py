@@ -103,7 +103,7 @@ def as_distribution(obj: Any, kind: str | None = None) -> Distribution:
     >>> tl.as_distribution(([1.0, 2.0], [0.25, 4.0]), kind="mean_var").std()
     array([0.5, 2. ])
     >>> tl.as_distribution([[1.0, 2.0, 4.0]], kind="samples")
-    Samples(1 rows)
+    Samples(1 row)
     >>> F = tl.as_distribution({"levels": [0.9, 0.1], "values": [[3.0, 1.0], [5.0, 4.0]]})
     >>> F.levels, F.ppf(0.9)
     (array([0.1, 0.9]), array([3., 5.]))

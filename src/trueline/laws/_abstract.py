@@ -24,6 +24,8 @@ class Law(ABC):
     supported: tuple[float, float] = (0.0, 1.0)
     #: Number of rows that the law was learned from; None if it was not learned.
     n_fit: float | None = None
+    #: Name of the recalibrator that learned the law; empty if none did, or it is not known.
+    made_by: str = ""
     #: Whether Z and -Z have the same law.
     symmetric: bool = False
     #: Whether the density is continuous.

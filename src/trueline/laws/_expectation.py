@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from trueline._messages import reason
 from trueline._validation import FloatArray, Rows
 from trueline.laws._abstract import ScoreLaw
 from trueline.laws._elementary import normal_pdf
@@ -56,7 +57,15 @@ def checked(func: Callable[[FloatArray], ArrayLike]) -> Function:
     """Return the function with a check that it returns one number per value."""
 
     def apply(y: FloatArray) -> FloatArray:
-        out = np.asarray(func(y))
+        try:
+            out = np.asarray(func(y))
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
+                f"func failed on an array of shape {y.shape} ({reason(error)}); expected a "
+                f"function of arrays. Write it with numpy.where in place of if, and numpy.exp in "
+                f"place of math.exp; or pass numpy.vectorize(func), which is slower."
+            ) from error
         if out.dtype.kind not in "fiub":
             raise TypeError(
                 f"func returned values of dtype {out.dtype}; expected one real number per value."

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._html import table, tag
 from trueline._messages import count
 from trueline._validation import FloatArray, RandomState, generator, level
 from trueline.distributions import Distribution
@@ -141,13 +142,46 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a table, then the verdict, then the shares of atoms."""
+        scores = [
+            f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in self._lines()
+        ]
+        atoms, more = self._shown_atoms()
+        lines = [f"  {'outcome':>12}{'observed':>10}{'forecast':>10}   by chance"] if atoms else []
+        lines += [
+            f"  {a.value:>12.6g}{a.observed:>10.1%}{a.forecast:>10.1%}"
+            f"   {a.low:.1%} to {a.high:.1%}"
+            for a in atoms
+        ]
+        lines += [f"  {more}"] if more else []
+        return "\n".join([self._title(), *scores, str(self.verdict), *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the same as HTML tables."""
+        cells = [(name, f"{value:.4g}", note) for name, value, note in self._lines()]
+        parts: list[str] = [table(["diagnostic", "value", "note"], cells, self._title())]
+        parts.append(self.verdict._repr_html_())
+        atoms, more = self._shown_atoms()
+        if atoms:
+            shares = [
+                (f"{a.value:.6g}", *(f"{x:.1%}" for x in (a.observed, a.forecast, a.low, a.high)))
+                for a in atoms
+            ]
+            parts.append(table(["outcome", "observed", "forecast", "by chance from", "to"], shares))
+        parts += [tag("p", more)] if more else []
+        return tag("div", *parts, style="overflow-x: auto")
+
+    def _title(self) -> str:
+        return f"Evaluation of {count(self.n, 'row')}"
+
+    def _lines(self) -> list[tuple[str, float, str]]:
+        """Return the diagnostics with a note on each."""
         test = "Kolmogorov-Smirnov test"
         if self.n_fit is not None:
             test = f"Kolmogorov-Smirnov and Klotz, with the {self.n_fit:,.0f} rows of the fit"
         goal = f"target {self.coverage_target:.4g}"
         if f"{self.coverage_expected:.4g}" != f"{self.coverage_target:.4g}":
             goal += f", expected {self.coverage_expected:.4g}"
-        lines = [
+        return [
             ("calibration error", self.calibration_error, f"floor {self.calibration_floor:.4g}"),
             ("p-value", self.p_value, test),
             ("coverage", self.coverage, goal),
@@ -160,23 +194,13 @@ class Evaluation:
             ("MAE", self.mae, "of the median"),
             ("RMSE", self.rmse, "of the mean"),
         ]
-        table = [f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in lines]
-        head = f"Evaluation of {count(self.n, 'row')}"
-        return "\n".join([head, *table, str(self.verdict), *self._atom_lines()])
 
-    def _atom_lines(self) -> list[str]:
-        """Return a table of the atoms, without the rarest if there are many."""
-        if not self.atoms:
-            return []
+    def _shown_atoms(self) -> tuple[list[Atom], str]:
+        """Return the most frequent atoms, and a line about the others."""
         shown = sorted(self.atoms, key=lambda a: -max(a.observed, a.forecast))[:_MOST_ATOMS]
-        lines = [f"  {'outcome':>12}{'observed':>10}{'forecast':>10}   by chance"]
-        lines += [
-            f"  {a.value:>12.6g}{a.observed:>10.1%}{a.forecast:>10.1%}"
-            f"   {a.low:.1%} to {a.high:.1%}"
-            for a in sorted(shown, key=lambda a: a.value)
-        ]
         more = len(self.atoms) - len(shown)
-        return [*lines, f"  and {count(more, 'rarer value')}"] if more else lines
+        line = f"and {count(more, 'rarer value')}" if more else ""
+        return sorted(shown, key=lambda a: a.value), line
 
 
 def evaluate(

@@ -29,6 +29,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline._html import table
 from trueline._messages import percent
 from trueline._validation import FloatArray
 from trueline.metrics._counts import law_of_counts
@@ -244,6 +245,16 @@ class Verdict:
         """Return the sentences, one per line."""
         found = self.coverage
         return "\n".join(filter(None, [found.sentence, found.reason, self.calibration.sentence]))
+
+    def _repr_html_(self) -> str:
+        """Return the decisions and their sentences as an HTML table."""
+        found = self.coverage
+        why = " ".join(filter(None, [found.sentence, found.reason]))
+        cells = [
+            ("coverage", found.decision, why),
+            ("calibration", self.calibration.decision, self.calibration.sentence),
+        ]
+        return table(["verdict on", "decision", "in words"], cells)
 
 
 def decide_coverage(

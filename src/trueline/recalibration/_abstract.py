@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self, overload
@@ -21,13 +21,14 @@ from trueline.laws import ScoreLaw
 from trueline.recalibration._binary import encode
 from trueline.recalibration._checksum import with_checksum
 from trueline.recalibration._preparation import Preparation
+from trueline.recalibration._shown import Shown
 from trueline.scores import KINDS, Key, Scores
 
 FORMAT = "trueline-recalibrator"
 VERSION = 1
 
 
-class Recalibrator(ABC):
+class Recalibrator(Shown):
     """A map R from scores to probabilities, such that R(score(y)) is calibrated.
 
     ``fit`` learns from outcomes and forecasts that the model was not trained on, ``transform``
@@ -337,10 +338,7 @@ class Recalibrator(ABC):
         self._check_fitted()
         return NotImplementedError(f"{type(self).__name__} does not {what}{why and ': '}{why}.")
 
-    @abstractmethod
-    def _is_fitted(self) -> bool: ...
-
-    def _check_params(self) -> None:  # noqa: B027  # nothing to check unless there are parameters
+    def _check_params(self) -> None:  # nothing to check unless there are parameters
         """Raise if a parameter is not what the class expects."""
 
     def _check_fitted(self) -> None:
@@ -469,7 +467,7 @@ class Recalibrator(ABC):
                 setattr(self, outer, value)
         return self
 
-    def _settle(self) -> None:  # noqa: B027  # nothing is left to compute unless a class is lazy
+    def _settle(self) -> None:  # nothing is left to compute unless a class is lazy
         """Compute results that depend on the parameters, before a parameter changes."""
 
     def _unfitted_copy(self) -> Self:
@@ -478,21 +476,8 @@ class Recalibrator(ABC):
     def _check_mergeable(self, other: Recalibrator) -> None:
         if type(other) is not type(self) or other._describe() != self._describe():
             raise ValueError(
-                f"{self!r} and {other!r} do not merge; expected the same class with the same "
-                f"parameters."
+                f"{self._call()} and {other._call()} do not merge; expected "
+                f"the same class with the same parameters."
             )
         self._check_fitted()
         other._check_fitted()
-
-    def __repr__(self) -> str:
-        return constructor_call(self)
-
-
-def constructor_call(made: object) -> str:
-    """Return the constructor call, with the parameters that are not at their defaults."""
-    shown = [
-        f"{name}={getattr(made, name)!r}"
-        for name, parameter in inspect.signature(type(made)).parameters.items()
-        if repr(getattr(made, name)) != repr(parameter.default)
-    ]
-    return f"{type(made).__name__}({', '.join(shown)})"

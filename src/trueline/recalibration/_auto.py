@@ -10,6 +10,7 @@ import numpy as np
 from trueline.distributions import Support
 from trueline.laws import ScoreLaw
 from trueline.recalibration._common import CommonMap, Isotonic, is_common_map
+from trueline.recalibration._shown import constructor_call
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 from trueline.scores import Exact, Scores
 
@@ -107,7 +108,7 @@ class Auto(CommonMap):
         candidates = self._candidates()
         loss = [self._held_out(c, scores) for c in candidates]
         best = candidates[int(np.argmin(loss))]
-        table = {repr(c): value for c, value in zip(candidates, loss, strict=True)}
+        table = {constructor_call(c): value for c, value in zip(candidates, loss, strict=True)}
         self._chosen = best, table
         return best._law_of(scores)
 

@@ -47,6 +47,7 @@ class ScoreBased(Recalibrator):
     _parts: dict[Key, Scores]
     _laws: dict[Key | None, ScoreLaw]
     _accumulator: ScoreAccumulator | None = None
+    _is_settled = False  # whether a parameter was changed after the fit, which keeps its law
 
     def _check_params(self) -> None:
         check_support(self.support)
@@ -183,8 +184,19 @@ class ScoreBased(Recalibrator):
 
     def _learn(self, scores: Scores, by_group: dict[Key, Scores] | None = None) -> Self:
         self._scores, self._parts, self._laws = scores, by_group or {}, {}
-        self._accumulator = None
+        self._accumulator, self._is_settled = None, False
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Laws follow from the scores, unless a parameter was changed after the fit. Files of
+        # skops cannot hold them.
+        kept = self.__dict__.copy()
+        if not self._is_settled:
+            kept.pop("_laws", None)
+        return kept
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        self.__dict__.update({"_laws": {}, **kept})
 
     def _catch_up(self) -> Scores:
         """Sort the rows that came in parts, and return the scores of all rows."""
@@ -237,6 +249,10 @@ class ScoreBased(Recalibrator):
         self._check_fitted()
         return max(scores.error for scores in [self.scores_, *self._group_scores.values()])
 
+    def _rows_learned(self) -> float:
+        # Rows that came in parts are not sorted for this.
+        return self._accumulator.n if self._accumulator else self.scores_.effective_rows
+
     def _is_fitted(self) -> bool:
         return self._scores is not None or self._accumulator is not None
 
@@ -284,6 +300,7 @@ class CommonMap(ScoreBased):
         if None not in self._laws:
             self._laws[None] = self._law_of(scores)
             self._laws[None].n_fit = scores.effective_rows
+            self._laws[None].made_by = type(self).__name__
         return self._laws[None]
 
     def law(self, group: Key | None = None) -> ScoreLaw:
@@ -292,6 +309,7 @@ class CommonMap(ScoreBased):
     def _settle(self) -> None:
         if self._is_fitted():
             _ = self.law_
+            self._is_settled = True
 
     def _codes(self, groups: ArrayLike | None, n: int) -> tuple[list[Key], None]:
         if groups is not None:

@@ -373,6 +373,9 @@ class Conditional(Recalibrator):
         self._check_fitted()
         return self._kind
 
+    def _rows_learned(self) -> float:
+        return self.outer_._rows_learned()
+
     def _is_fitted(self) -> bool:
         return hasattr(self, "outer_")
 

@@ -18,6 +18,7 @@ from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import in_order
 from trueline.recalibration._common import CommonMap, ScoreBased, inner_map
 from trueline.recalibration._hierarchy import GroupPrior
+from trueline.recalibration._shown import fit_in_words
 from trueline.scores import Key, Scores, combine
 
 _MOST_SHRINKAGE = 1e15
@@ -129,6 +130,10 @@ class Grouped(ScoreBased):
         self._check_fitted()
         return list(self._group_scores)
 
+    def _fit_in_words(self) -> str:
+        groups = self._accumulator.names if self._accumulator else self._parts
+        return fit_in_words(self._rows_learned(), len(groups))
+
     def rename_groups(self, names: Mapping[Key, Key]) -> Self:
         self._check_fitted()
         found = {names[key]: scores for key, scores in self._group_scores.items()}
@@ -154,7 +159,7 @@ class Grouped(ScoreBased):
                 # Borrowed rows are no more rows than the pooled map has.
                 lows, highs = zip(law.supported, self.law().supported, strict=True)
                 law.supported = (max(lows), min(highs))
-            law.n_fit = self.n_fit(key)
+            law.n_fit, law.made_by = self.n_fit(key), type(self).__name__
             self._laws[key] = law
         return self._laws[key]
 

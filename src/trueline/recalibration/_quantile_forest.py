@@ -19,7 +19,7 @@ from trueline._validation import (
     vector,
     weights,
 )
-from trueline.recalibration._abstract import constructor_call
+from trueline.recalibration._shown import constructor_call
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor

@@ -164,7 +164,8 @@ class Journal:
             differ = [f"kind of scores: {found.score_kind_!r}, not {wanted.score_kind_!r}"]
         if differ:
             raise ValueError(
-                f"{self._folder} holds the stream of {found!r}, but online is {wanted!r}; expected "
+                f"{self._folder} holds the stream of {found._call()}, but online is "
+                f"{wanted._call()}; expected "
                 f"the same {' and '.join(differ)}. Open it with Journal(folder), or begin a new "
                 f"stream in an empty folder."
             )

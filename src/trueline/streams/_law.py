@@ -30,6 +30,7 @@ class DelayedLaw(ScoreLaw):
     """A law that knows some of its quantiles; the rest is made when it is needed."""
 
     smooth = False
+    made_by = "Online"
 
     @abstractmethod
     def _known(self, q: FloatArray) -> FloatArray | None:

@@ -217,8 +217,7 @@ class Online(Recalibrator):
     ) -> Self:
         """Discard everything and learn from these rows, the oldest first.
 
-        The parameters are those of `Recalibrator.fit`, without groups. An alarm among these rows
-        is not reported.
+        Parameters are as for `Recalibrator.fit`. An alarm among these rows is not reported.
         """
         self._refuse_groups(groups)
         self._check_params()
@@ -442,6 +441,9 @@ class Online(Recalibrator):
             "it needs its rows to go on. A window or a half_life keeps fewer rows; or fit "
             "Isotonic, which learns no more, and compress that",
         )
+
+    def _rows_learned(self) -> float:
+        return self.rows_seen_
 
     def _is_fitted(self) -> bool:
         return self._stream is not None

@@ -178,7 +178,7 @@ class Stream:
             return EmpiricalLaw(self.sample(), self._finite_sample)
         if self._map_law is None and self._map is not None:
             self._map_law = self.settings.inner._law_of(self._map)
-            self._map_law.n_fit = self._map.effective_rows
+            self._map_law.n_fit, self._map_law.made_by = self._map.effective_rows, "Online"
         return self._map_law  # type: ignore[return-value]  # there is a map after the first row
 
     def _quantiles(self) -> ExtendedQuantiles:

@@ -143,20 +143,20 @@ def check_recalibrator(
 
 def check_params(recalibrator: Recalibrator) -> None:
     """Parameters come back from get_params, set_params and scikit-learn's clone."""
-    params, text = recalibrator.get_params(deep=False), description(recalibrator)
+    params, text = recalibrator.get_params(deep=False), _params_of(recalibrator)
     kind = type(recalibrator)
     copy = kind(**params)
     for name, value in params.items():
         found = getattr(copy, name)
         require(found is value, f"the constructor changes {name} from {value!r} to {found!r}")
     twin = clone(recalibrator)
-    require(description(twin) == text, f"clone makes {twin!r} of {recalibrator!r}")
+    require(_params_of(twin) == text, f"clone makes {twin!r} of {recalibrator!r}")
     defaults = inspect.signature(kind).parameters.values()
     complete = all(p.default is not p.empty for p in defaults)
     blank = kind() if complete else kind(**params)
     require(blank.set_params(**params) is blank, "set_params does not return self")
     fault = f"set_params with the parameters of {recalibrator!r} gives {blank!r}"
-    require(description(blank) == text, fault)
+    require(_params_of(blank) == text, fault)
     missing = set(params) - set(recalibrator.get_params(deep=True))
     require(not missing, f"get_params(deep=True) lacks {sorted(missing)}")
     error = error_of(lambda: copy.set_params(no_such_parameter=1))
@@ -164,12 +164,19 @@ def check_params(recalibrator: Recalibrator) -> None:
     require("no_such_parameter" in str(error), fault)
 
 
+def _params_of(recalibrator: Recalibrator) -> str:
+    """Return the class and the parameters, whether it is fitted or not."""
+    params = recalibrator.get_params(deep=False)
+    shown = ", ".join(f"{name}={description(value)}" for name, value in params.items())
+    return f"{type(recalibrator).__name__}({shown})"
+
+
 def check_arguments_are_left_alone(trial: Trial) -> None:
     """Fit returns self; neither fit nor transform changes its arguments."""
     # Two equal sets of rows that no other check has used.
     rows, kept = make_rows(trial.base, 40), make_rows(trial.base, 40)
     copy, weight = trial.blank(), trial.weight.astype(np.float64)
-    text = repr(copy)
+    text = _params_of(copy)
     require(trial.fit(rows, weight, copy) is copy, "fit does not return self")
     require_same(rows.y, kept.y, "fit changes y")
     require_same(weight, trial.weight, "fit changes sample_weight")
@@ -177,7 +184,8 @@ def check_arguments_are_left_alone(trial: Trial) -> None:
     require_same(rows.X, kept.X, "fit changes X")
     before = kept.dist.score(kept.y)
     require_same(rows.dist.score(kept.y), before, "fit changes the forecast")
-    require(repr(copy) == text, f"fit changes parameters from {text} to {copy!r}")
+    found = _params_of(copy)
+    require(found == text, f"fit changes parameters from {text} to {found}")
     trial.outline(copy, rows)
     require_same(rows.dist.score(kept.y), before, "transform changes the forecast")
 
