@@ -250,3 +250,17 @@ def test_segments_are_those_of_the_best_by_its_own_width(tmp_path):
         title.children[0].startswith("width of the 90% interval of “own”: ")
         for title in section.find("th", "title")
     )
+
+
+def test_the_page_and_compare_say_the_same(tmp_path):
+    # The lead is above two standard errors and below the 2.4 that three models need.
+    rng = np.random.default_rng(0)
+    y, zero = rng.normal(size=1000), np.zeros(1000)
+    models = {"a": tl.Normal(zero, 1.0), "b": tl.Normal(zero - 0.24, 1.0), "c": tl.Normal(zero, 3)}
+    found = tl.compare(y, models)
+    lead = found.differences["b"]
+    assert 2.0 < lead.mean / lead.error < lead.limit
+    assert found.tied == ("b",)
+    page = tl.report(y, models, tmp_path / "report.html").read_text("utf-8")
+    assert "but chance explains its lead over “b”." in page
+    assert "Bars reach 2.4 standard errors" in page

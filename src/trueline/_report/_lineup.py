@@ -68,7 +68,10 @@ def line_up(inputs: Inputs) -> Lineup:
     elif len(found) > 1:
         found[0] = replace(found[0], slot="before")
     best = found[0].rows.crps
-    differences = tuple(score_difference(best, f.rows.crps, inputs.w) for f in found[1:])
+    pairs = len(found) * (len(found) - 1) // 2  # any of them could have been the best one
+    differences = tuple(
+        score_difference(best, f.rows.crps, inputs.w, pairs=pairs) for f in found[1:]
+    )
     return Lineup(tuple(found), differences, compares)
 
 

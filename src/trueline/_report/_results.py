@@ -16,7 +16,6 @@ from trueline.comparison import Difference
 
 # Size of the drawing of a difference, and the room at its ends.
 _WIDTH, _HEIGHT, _ROOM = 180, 22, 8
-_STANDARD_ERRORS = 2.0
 # A difference that ends beyond this many times the median end is drawn as an arrow.
 _FAR = 4.0
 
@@ -39,9 +38,9 @@ def results(lineup: Lineup) -> Markup:
         title = tag("th", svg.sample(f.slot), f.name, scope="row", role="rowheader", class_=class_)
         body.append(tag("tbody", tag("tr", title, *cells, role="row"), role="rowgroup"))
     note = (
-        "By rising CRPS, the score that weighs everything; low is good. Bars reach two standard "
-        "errors to each side of a difference, of the same rows: one that touches the line is no "
-        "more than chance explains."
+        f"By rising CRPS, the score that weighs everything; low is good. Bars reach "
+        f"{number(lineup.differences[0].limit, 2)} standard errors to each side of a difference, "
+        f"of the same rows: one that touches the line is no more than chance explains."
     )
     table = cards("Results by model, the best first", head, body, "cards results")
     return join([table, tag("p", note, class_="note")])
@@ -65,11 +64,11 @@ def _axis(differences: tuple[Difference, ...]) -> svg.Axis:
 
 
 def _known(gap: Difference) -> bool:
-    return math.isfinite(gap.mean) and math.isfinite(gap.error)
+    return math.isfinite(gap.mean) and math.isfinite(gap.limit * gap.error)
 
 
 def _reach(gap: Difference) -> float:
-    return _STANDARD_ERRORS * gap.error
+    return gap.limit * gap.error
 
 
 def _gap(f: Measured, gap: Difference | None, axis: svg.Axis) -> list[str]:
