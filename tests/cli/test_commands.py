@@ -149,12 +149,12 @@ def test_fit_writes_the_map_of_the_python_api(trueline, folder, past):
 )
 def test_fit_with_a_method(trueline, past, options, expected):
     run = trueline("fit", "past.csv", "-o", "map.json", "--json", *options)
-    groups = past["region"] if "--group" in options else None
+    groups, call = past["region"] if "--group" in options else None, repr(expected)
     expected.fit(past["y"], tl.Normal(past["mean"], past["std"]), groups=groups)
     found = tl.load("map.json")
     assert found.to_json() == expected.to_json()
     document = json.loads(run.out)
-    assert document["method"] == repr(expected)
+    assert document["method"] == call
     assert document["compression_error"] == 0
     assert document.get("groups") == (None if groups is None else ["north", "south"])
 

@@ -109,9 +109,9 @@ def test_one_row_is_not_rows(trueline, folder):
 def test_auto_says_what_it_chose(trueline, past):
     best = tl.Auto().fit(past["y"], tl.Normal(past["mean"], past["std"])).best_
     run = trueline("fit", "past.csv", "-o", "map.json", "--method", "auto")
-    assert f"\nmap.json: Auto() chose {best!r}, 2,000 scores\n" in run.out
+    assert f"\nmap.json: Auto() chose {type(best).__name__}(), 2,000 scores\n" in run.out
     run = trueline("fit", "past.csv", "-o", "m.json", "--method", "auto", "--json")
-    assert json.loads(run.out)["chosen"] == repr(best)
+    assert json.loads(run.out)["chosen"] == f"{type(best).__name__}()"
 
 
 def test_rows_of_groups_count_once(trueline, past):

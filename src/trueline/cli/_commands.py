@@ -113,7 +113,7 @@ def fit(
             _write_map(recalibrator, out, force)
     facts = Findings.of(recalibrator, forecasts)
     if json:
-        about_map = {"map": str(out), "method": repr(recalibrator), **map_as_dict(recalibrator)}
+        about_map = {"map": str(out), "method": recalibrator._call(), **map_as_dict(recalibrator)}
         document = about(forecasts.source.rows, forecasts) | about_map | facts.to_dict()
         print_json(document | {"notes": found})
         return

@@ -181,9 +181,9 @@ def _verdict(held: float, target: float, rows: float, width: float) -> CoverageV
 def map_in_words(recalibrator: Recalibrator) -> str:
     """Return the kind of map and its size."""
     best = recalibrator.best_
-    what = repr(recalibrator)
+    what = recalibrator._call()
     if best is not recalibrator:
-        what += f" chose {best!r}"
+        what += f" chose {best._call()}"
     if recalibrator.groups_ is not None:
         what += f", {count(len(recalibrator.groups_), 'group')}"
     off = recalibrator.compression_error_
@@ -202,7 +202,7 @@ def map_as_dict(recalibrator: Recalibrator) -> dict[str, Any]:
     if recalibrator.groups_ is not None:
         document["groups"] = [str(group) for group in recalibrator.groups_]
     if best is not recalibrator:
-        document["chosen"] = repr(best)
+        document["chosen"] = best._call()
     return document
 
 
