@@ -12,7 +12,7 @@ __all__ = ["command", "fail", "main", "progress", "stopped"]
 
 # The packages of the extra `cli`. They are named one by one, because "trueline[cli]" can only be
 # installed where trueline comes from.
-_PACKAGES = '"rich>=13.8" "typer>=0.26" "pyarrow>=16"'
+_PACKAGES = '"rich>=13.8" "typer>=0.26" "pyarrow>=17"'
 
 
 def main() -> None:
