@@ -107,7 +107,7 @@ def kinds() -> list[Kind]:
         Kind("read-only", "folders that may not be written to", system.read_only, 0, 0),
         Kind("links", "modes, owners and links of replaced files", system.links, 0, 0),
         Kind("escapes", "escapes for terminals in names", system.escapes, 0, 0),
-        Kind("spark", "bad rows on a cluster", system.spark, 0, 0),
+        Kind("clusters", "bad rows on a cluster", system.clusters, 44, 11),
         Kind("audit", "rows of the audit that are no faults", system.audit, 0, 0),
     ]
 

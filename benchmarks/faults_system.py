@@ -556,11 +556,90 @@ def printed(folder: Path, arguments: list[str]) -> str:
     return out.getvalue()
 
 
-# ---- what needs more than this machine may have --------------------------------------------
+# ---- clusters ------------------------------------------------------------------------------
+
+BAD_VALUES = {
+    "y": [np.nan, np.inf, -np.inf],
+    "mean": [np.nan, np.inf, -np.inf],
+    "std": [np.nan, np.inf, 0.0, -1.0],
+    "g": [None],
+}
 
 
-def spark(tries: Tries) -> None:
-    tries.notes.append("not tried here: `make packages` does, where Java is installed")
+def clusters(tries: Tries) -> None:
+    """Put bad values into frames of Dask and Spark; the error must name the row and the column."""
+    for name, cluster in {"Dask": dask_cluster, "Spark": spark_cluster}.items():
+        try:
+            with cluster() as (module, frame_of, partitions):
+                _bad_rows(tries, name, module, frame_of, partitions)
+        except ImportError:
+            tries.notes.append(f"{name} is not installed here")
+
+
+def _bad_rows(
+    tries: Tries, name: str, module: Any, frame_of: Callable[[Any], Any], partitions: int
+) -> None:
+    import pandas as pd
+
+    rng = np.random.default_rng(tries.seed)
+    length = 40 // partitions
+    numbers = {"y": rng.normal(size=40), "mean": np.zeros(40), "std": np.ones(40)}
+    bad = [(column, value) for column, values in BAD_VALUES.items() for value in values]
+    for i in range(tries.number):
+        column, value = bad[i % len(bad)]
+        row = int(rng.integers(40))
+        rows = pd.DataFrame({**numbers, "g": ["a", "b"] * 20})
+        rows.loc[row, column] = value
+        do = (module.fit, module.evaluate)[i // len(bad) % 2]
+        place = f"partition {row // length}, row {row % length + 1}"
+        what = f"{name}: {value} as {column} in {place}"
+        try:
+            do(frame_of(rows), columns=tl.files.Columns(group="g"))
+        except FileError as error:
+            named = re.match(rf"{place}[, ].*column '{column}': ", str(error))
+            good = bool(named) and "Traceback" not in str(error)
+            tries.expect(good, f"named by {name}", f"{what}: {error}")
+        except Exception as error:  # noqa: BLE001  # that is what is counted
+            tries.failed(f"{what}: {type(error).__name__}: {str(error)[:200]}")
+        else:
+            tries.failed(f"{what}: no error")
+
+
+@contextmanager
+def dask_cluster() -> Iterator[tuple[Any, Callable[[Any], Any], int]]:
+    """Yield trueline's module, a function that makes frames, and the number of partitions."""
+    import dask.dataframe as dd
+    import distributed
+
+    from trueline.clusters import dask as module
+
+    with (
+        distributed.LocalCluster(n_workers=1, dashboard_address=":0", memory_limit=0) as cluster,
+        distributed.Client(cluster),
+    ):
+        yield module, partial(dd.from_pandas, npartitions=4), 4
+
+
+@contextmanager
+def spark_cluster() -> Iterator[tuple[Any, Callable[[Any], Any], int]]:
+    """Yield the same for Spark, which needs Java."""
+    from pyspark.sql import SparkSession
+
+    from trueline.clusters import spark as module
+
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise ImportError("there is no Java")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    try:
+        yield module, lambda rows: session.createDataFrame(rows).coalesce(1), 1
+    finally:
+        session.stop()
+
+
+# ---- the audit -----------------------------------------------------------------------------
 
 
 def audit(tries: Tries) -> None:

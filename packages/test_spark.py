@@ -248,8 +248,8 @@ def test_a_group_that_the_map_does_not_know(frame_of):
     message = "1 of 3 groups were not there when the map was fitted and get the pooled map: 'south'"
     with pytest.warns(tl.CalibrationWarning, match=message) as caught:
         tls.evaluate(frame, R, columns=columns)
-    # Spark warns of the version of pandas.
-    assert len([w for w in caught if w.category is not FutureWarning]) == 1
+    # Spark and Python warn of other things, depending on their versions.
+    assert len([w for w in caught if issubclass(w.category, tl.CalibrationWarning)]) == 1
     with pytest.warns(tl.CalibrationWarning, match="not there at fit"):
         expected = recalibrated(R, case).ppf(0.5)
     made = tls.transform(R, frame, columns=columns, quantiles=[0.5])

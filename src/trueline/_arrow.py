@@ -17,7 +17,7 @@ from trueline._validation import FloatArray
 
 def pyarrow() -> Any:
     """Import pyarrow, or say how to install it."""
-    return library("pyarrow", "reading or writing files", '"pyarrow>=16"')
+    return library("pyarrow", "reading or writing files", '"pyarrow>=17"')
 
 
 def to_numpy(column: Any) -> NDArray[Any]:

@@ -11,8 +11,8 @@ from typing import Any
 #: What pip installs for each extra of pyproject.toml, in a checkout and anywhere else. The packages
 #: are named one by one, because "trueline[onnx]" can only be installed where trueline comes from.
 EXTRAS = {
-    "cli": '"pyarrow>=16" "rich>=13.8" "typer>=0.26"',
-    "dask": '"dask[dataframe]>=2025.7" "distributed>=2025.7" "pyarrow>=16"',
+    "cli": '"pyarrow>=17" "rich>=13.8" "typer>=0.26"',
+    "dask": '"dask[dataframe]>=2025.7" "distributed>=2025.7" "pyarrow>=17"',
     "inventory": '"gymnasium>=1.0"',
     "mlflow": '"mlflow-skinny>=3"',
     "onnx": '"onnx>=1.17" "onnxruntime>=1.20"',

@@ -15,7 +15,7 @@ def test_the_command_line_asks_for_its_extra(missing):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"trueline: the command line needs {missing}, which is not installed. Install it with: "
-        f'pip install "pyarrow>=16" "rich>=13.8" "typer>=0.26"\n'
+        f'pip install "pyarrow>=17" "rich>=13.8" "typer>=0.26"\n'
     )
 
 
@@ -36,7 +36,7 @@ def test_files_ask_for_pyarrow(trueline, folder, monkeypatch):
         "",
         (
             "error: reading or writing files needs pyarrow, which cannot be imported (import of "
-            'pyarrow halted; None in sys.modules). Install it with: pip install "pyarrow>=16"\n'
+            'pyarrow halted; None in sys.modules). Install it with: pip install "pyarrow>=17"\n'
         ),
     )
 

@@ -57,6 +57,7 @@ def client():
     # A machine with much else to do is slow, not dead.
     patience = {
         "distributed.comm.timeouts.connect": "300s",
+        "distributed.deploy.lost-worker-timeout": "300s",
         "distributed.scheduler.worker-ttl": None,
     }
     with (

@@ -382,7 +382,7 @@ def test_pyarrow_is_asked_for_where_it_is_missing(monkeypatch, tmp_path):
         tl.files.fit(path)
     assert str(caught.value) == (
         "reading or writing files needs pyarrow, which cannot be imported (import of pyarrow "
-        'halted; None in sys.modules). Install it with: pip install "pyarrow>=16"'
+        'halted; None in sys.modules). Install it with: pip install "pyarrow>=17"'
     )
 
 

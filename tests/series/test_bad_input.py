@@ -50,7 +50,7 @@ def test_the_frame_itself_is_good():
             ),
         ),
         (
-            put("date", 3, np.datetime64("NaT")),
+            put("date", 3, np.datetime64("NaT", "ns")),
             r"frame\['date'\] has no date in row 3 \(1 of 12 have none\)",
         ),
         (
