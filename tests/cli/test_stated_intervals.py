@@ -124,4 +124,7 @@ def test_apply_takes_one_coverage_for_one_interval(trueline, intervals):
 def test_ends_that_are_swapped_are_sorted_with_a_note(trueline, intervals):
     run = trueline("evaluate", "named.csv", "--lower", "high", "--upper", "low", *OPTIONS[4:])
     assert run.code == 0
-    assert run.err == "note: quantiles cross in 2,000 of 2,000 rows; those rows are sorted.\n"
+    assert run.err == (
+        "note: quantiles cross in 2,000 of 2,000 rows; those rows are sorted. Are --lower and "
+        "--upper swapped?\n"
+    )

@@ -541,7 +541,7 @@ def test_without_dask_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(
         ImportError,
-        match=r'pip install "dask\[dataframe\]>=2025.7" "distributed>=2025.7" "pyarrow>=16"',
+        match=r'pip install "dask\[dataframe\]>=2025.7" "distributed>=2025.7" "pyarrow>=17"',
     ):
         tld.fit(None)
 

@@ -147,7 +147,7 @@ def test_the_conclusion_says_who_wins_and_how_sure_that_is(rows):
     y, forecasts = rows
     narrow, wide, right = forecasts.values()
     assert words(y, forecasts) == (
-        '"right" has the lowest CRPS, but chance explains its lead over "wide", which is at most '
+        '"right" has the lowest CRPS, but chance explains its lead over "wide": it explains up to '
         '2.4 standard errors. Its lead over "narrow" is clear.'
     )
     found = tl.compare(y, {"narrow": narrow, "right": right})

@@ -117,7 +117,7 @@ def test_inputs_and_parameters_are_left_alone():
     np.testing.assert_array_equal(y, kept[1])
     assert R.learner is forest
     assert not hasattr(forest, "_table")
-    assert repr(R) == text
+    assert R._call() == text
 
 
 def test_rows_without_weight_are_not_there():

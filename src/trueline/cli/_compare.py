@@ -51,6 +51,7 @@ def compare(
         check_one_input(one, next_one)
     names = _names(given)
     maps = [load_map(path) for path in given.maps]
+    by_group = any(recalibrator.groups_ is not None for recalibrator in maps)
     opened = [open_input(file, text, columns) for file in given.files]
     coverage = opened[0].layout.coverage
     with notes() as found:
@@ -67,6 +68,7 @@ def compare(
             dict(zip(names, dists, strict=True)),
             coverage=coverage,
             sample_weight=first.weight,
+            groups=None if by_group else first.groups,
             random_state=random_state,
         )
     rows = len(first.y)

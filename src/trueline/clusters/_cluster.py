@@ -326,7 +326,7 @@ def _map_bytes(recalibrator: Recalibrator) -> bytes:
         load(state, max_bytes=_MOST_BYTES)
     except (NotImplementedError, ValueError):
         raise FileError(
-            f"{recalibrator!r} cannot be sent to workers, which can read only trueline's own maps."
+            f"{recalibrator._call()} cannot be sent to workers, which can read only trueline's own maps."
             f" Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
         ) from None
     return state

@@ -101,8 +101,8 @@ class Comparison:
         if self.tied:
             rest = f" Its lead over {_quoted(clear)} is clear." if clear else ""
             return (
-                f"{start}, but chance explains its lead over {_quoted(self.tied)}, which is at "
-                f"most {limit}.{rest}"
+                f"{start}, but chance explains its lead over {_quoted(self.tied)}: it explains "
+                f"up to {limit}.{rest}"
             )
         others = _quoted(clear) if len(clear) == 1 else "every other forecast"
         # There is no ratio where the CRPS of the other forecast is infinite.

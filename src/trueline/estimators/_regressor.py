@@ -363,7 +363,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if groups is None and pairs[0][1].needs_groups:
             raise ValueError(
                 f"groups is missing, but this model was fitted with one map per group "
-                f"({pairs[0][1]!r}). Pass the group of each row as well: groups=groups."
+                f"({pairs[0][1]._call()}). Pass the group of each row as well: groups=groups."
             )
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)

@@ -15,7 +15,7 @@ from threading import Event
 from typing import BinaryIO, TypeVar
 
 from trueline._files import FileError
-from trueline._messages import listed
+from trueline._messages import Option, Part, listed
 from trueline._warnings import warn
 from trueline.files._chunks import Chunk, GroupCodes, Progress, checked_chunk
 from trueline.files._columns import Columns, find_in
@@ -202,10 +202,11 @@ class Forecasts:
         if self.layout.doubt:
             warn(*self.layout.doubt)
         if source.crossing:
-            warn(
-                f"quantiles cross in {source.crossing:,} of {source.rows:,} rows; those rows are "
-                f"sorted."
-            )
+            crossing = f"{source.crossing:,} of {source.rows:,} rows"
+            parts: list[Part] = [f"quantiles cross in {crossing}; those rows are sorted."]
+            if self.layout.is_stated_interval and source.crossing == source.rows:
+                parts += [" Are ", Option("lower"), " and ", Option("upper"), " swapped?"]
+            warn(*parts)
 
     def check_rows(self, rows: int, skipped: int) -> None:
         """Raise if no row was used, for these numbers of rows that were used and left out."""

@@ -110,7 +110,7 @@ class Layout:
             )
         if not recalibrator.learns_from_scores:
             raise FileError(
-                f"{recalibrator!r} depends on the order of rows and cannot be fitted on a file; "
+                f"{recalibrator._call()} depends on the order of rows and cannot be fitted on a file; "
                 f"expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
                 f"{type(recalibrator).__name__}().fit(y, dist)."
             )
@@ -122,9 +122,9 @@ class Layout:
             )
         if not recalibrator.needs_groups and self.group is not None:
             raise FileError(
-                f"{recalibrator!r} fits one map for all rows and takes no ",
+                f"{recalibrator._call()} fits one map for all rows and takes no ",
                 Option("group"),
-                f"; expected Grouped({recalibrator!r}).",
+                f"; expected Grouped({recalibrator._call()}).",
             )
         return recalibrator
 

@@ -175,6 +175,8 @@ class CalibrationVerdict:
         Root mean square distance of the calibration curve from the diagonal.
     p_value : float
         P-value of the calibration test.
+    recalibrated : bool
+        Whether the forecast is known to have been recalibrated.
 
     Examples
     --------
@@ -188,6 +190,7 @@ class CalibrationVerdict:
     floor: float
     distance: float
     p_value: float
+    recalibrated: bool = False
 
     @property
     def negligible(self) -> bool:
@@ -200,6 +203,7 @@ class CalibrationVerdict:
         if self.floor == 0.0:
             return ""
         times = f"Calibration error {self.error / self.floor:.3g} times its floor"
+        rows = "more rows, or rows more like these" if self.recalibrated else "held-out rows"
         return {
             "at the floor": "Calibration error below twice its floor: no more to win there, "
             "CRPS decides.",
@@ -207,7 +211,7 @@ class CalibrationVerdict:
             f"{_SIGNIFICANT} or more).",
             "too small to matter": f"{times}, but the gap is too small to matter.",
             "too few rows to tell": "Too few rows to tell chance from miscalibration.",
-            "recalibrate": f"{times}: recalibrate on held-out rows.",
+            "recalibrate": f"{times}: recalibrate on {rows}.",
         }[self.decision]
 
 
@@ -313,7 +317,7 @@ def decide_calibration(
     distance = math.sqrt(_LEVEL_VARIANCE * error / (floor * rows)) if floor > 0.0 else 0.0
 
     def verdict(decision: CalibrationDecision) -> CalibrationVerdict:
-        return CalibrationVerdict(decision, error, floor, distance, p)
+        return CalibrationVerdict(decision, error, floor, distance, p, n_fit is not None)
 
     found = verdict("at the floor")
     if error > _TIMES_FLOOR * floor and p < _SIGNIFICANT:

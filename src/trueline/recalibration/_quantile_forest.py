@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trueline._messages import count, listed
 from trueline._validation import (
     FloatArray,
     NotFittedError,
@@ -363,12 +364,20 @@ def as_features(X: Any) -> FloatArray:
         a = a.astype(np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            "X holds values that are not numbers; expected a table of numbers. Encode strings, "
-            "categories and dates first, or leave those columns out."
+            f"X holds values that are not numbers{_where(X)}; expected a table of numbers. Encode "
+            f"strings, categories and dates first, or leave those columns out."
         ) from None
     if a.ndim != 2 or a.size == 0:
         raise ValueError(f"X has shape {a.shape}; expected (n, d), one row per forecast.")
     return a
+
+
+def _where(X: Any) -> str:
+    """Return which columns of a data frame are not numbers, as text."""
+    types: Any = getattr(X, "dtypes", None)  # of pandas, by name
+    kinds = types.items() if hasattr(types, "items") else ()
+    names = [repr(name) for name, dtype in kinds if getattr(dtype, "kind", "O") not in "biuf"]
+    return f" in {count(len(names), 'column')}: {listed(names, 4)}" if names else ""
 
 
 def tree_features(X: Any) -> Features:
