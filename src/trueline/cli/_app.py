@@ -89,8 +89,8 @@ DependentGroup = Annotated[
     typer.Option(
         "--group",
         metavar="COLUMN",
-        help="Group of each row, for maps with groups. Without such a map, standard errors allow for "
-        "rows of a group that depend on each other.",
+        help="Group of each row, for maps with groups. Without such a map, standard errors allow "
+        "for rows of a group that depend on each other.",
     ),
 ]
 Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Weight of each row.")]
@@ -392,8 +392,8 @@ def compare(
     """Show which of several forecasts of the same rows is best, and how sure that is.
 
     The one with the lowest CRPS wins; a difference is clear if chance does not explain it. Rows
-    are taken as independent, unless --group says otherwise. If there are more than a million rows, a
-    million are drawn at random.
+    are taken as independent, unless --group says otherwise. If there are more than a million
+    rows, a million are drawn at random.
     """
     from trueline.cli import _compare
 

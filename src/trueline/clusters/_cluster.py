@@ -326,8 +326,8 @@ def _map_bytes(recalibrator: Recalibrator) -> bytes:
         load(state, max_bytes=_MOST_BYTES)
     except (NotImplementedError, ValueError):
         raise FileError(
-            f"{recalibrator._call()} cannot be sent to workers, which can read only trueline's own maps."
-            f" Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
+            f"{recalibrator._call()} cannot be sent to workers, which can read only trueline's "
+            f"own maps. Expected Isotonic, Smooth, BetaCalibration, Scaling, Auto or Grouped."
         ) from None
     return state
 

@@ -167,8 +167,8 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
     if recalibrator.needs_groups:
         if groups is None:
             raise ValueError(
-                f"groups is missing, but {recalibrator._call()} fits one map per group. Pass the group "
-                f"of each row: fit(X, y, groups=groups)."
+                f"groups is missing, but {recalibrator._call()} fits one map per group. Pass the "
+                f"group of each row: fit(X, y, groups=groups)."
             )
     elif groups is None and isinstance(cv, GroupsConsumerMixin):
         raise ValueError(
@@ -177,8 +177,8 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
         )
     elif groups is not None and not splits_by_group(cv):
         raise ValueError(
-            f"groups was given, but {recalibrator._call()} fits one map for all rows and cv={cv!r} does "
-            f"not split by group. Use method=Grouped() for one map per group, or cv=GroupKFold() "
+            f"groups was given, but {recalibrator._call()} fits one map for all rows and cv={cv!r} "
+            f"does not split by group. Use method=Grouped() for one map per group, or cv=GroupKFold() "
             f"to keep groups together."
         )
 
