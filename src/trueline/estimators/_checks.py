@@ -178,8 +178,8 @@ def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
     elif groups is not None and not splits_by_group(cv):
         raise ValueError(
             f"groups was given, but {recalibrator._call()} fits one map for all rows and cv={cv!r} "
-            f"does not split by group. Use method=Grouped() for one map per group, or cv=GroupKFold() "
-            f"to keep groups together."
+            f"does not split by group. Use method=Grouped() for one map per group, or "
+            f"cv=GroupKFold() to keep groups together."
         )
 
 

@@ -111,8 +111,8 @@ class Layout:
         if not recalibrator.learns_from_scores:
             raise FileError(
                 f"{recalibrator._call()} depends on the order of rows and cannot be fitted on a "
-                f"file; expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in Python: "
-                f"{type(recalibrator).__name__}().fit(y, dist)."
+                f"file; expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in "
+                f"Python: {type(recalibrator).__name__}().fit(y, dist)."
             )
         if recalibrator.needs_groups and self.group is None:
             raise FileError(
