@@ -41,6 +41,8 @@ autosummary_imported_members = True
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": True}
 autodoc_class_signature = "mixed"
+# The list of links beside a class is too narrow for its name before that of each method.
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

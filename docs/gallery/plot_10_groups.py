@@ -29,6 +29,7 @@ for k, (name, G) in enumerate({"one map": one, "one per group": own}.items()):
     ]
     ax.bar(np.arange(2) + 0.35 * k, held, 0.3, label=name)
 ax.axhline(0.9, color="grey")
-ax.set(xticks=[0.17, 1.17], xticklabels=["calm", "wild"], ylabel="90% intervals hold")
-ax.legend()
+ax.set_xticks([0.17, 1.17], labels=["calm", "wild"])
+ax.set(ylabel="90% intervals hold", ylim=(0, 1.2))
+ax.legend(ncols=2)
 plt.show()

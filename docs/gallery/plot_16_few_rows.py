@@ -27,5 +27,7 @@ for R in (tl.Scaling(), tl.Isotonic()):
     ]
     ax.plot(sizes, mean, "o-", label=type(R).__name__)
 ax.set(xscale="log", xlabel="calibration rows", ylabel="CRPS")
+ax.set_xticks(sizes, labels=sizes)
+ax.minorticks_off()
 ax.legend()
 plt.show()

@@ -74,8 +74,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     Parameters
     ----------
     estimator : regressor
-        Wrap a model that is already trained in `sklearn.frozen.FrozenEstimator`: it is not
-        changed, and all rows passed to ``fit`` calibrate. It must not be trained on them.
+        The model, or a pipeline with it; copies of it are fitted. Wrap a model that is already
+        trained in `sklearn.frozen.FrozenEstimator`: it is not changed, and all rows passed to
+        ``fit`` calibrate. It must not be trained on them.
     method : str or Recalibrator, default "isotonic"
         "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", or an object.
     cv : int, splitter, iterable or "train", default 5
@@ -157,7 +158,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     With the defaults ``fit`` takes as long as 8 to 12 fits of the estimator: six for the folds and
     the refit, two or more on fewer rows for ``shrinkage_``, and a forest for the scale, which takes
-    0.2 seconds for 1,000 rows and a second for 100,000. A random forest takes one to two fits.
+    0.2 seconds for 1,000 rows and a second for 100,000. A random forest takes one to three fits.
 
     References
     ----------

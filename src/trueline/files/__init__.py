@@ -8,12 +8,17 @@ from trueline.files._apply import apply
 from trueline.files._columns import Columns
 from trueline.files._forecasts import Forecasts, open_forecasts, open_stream
 from trueline.files._layout import Layout
-from trueline.files._passes import MOST_ROWS, Sample, evaluate, fit, sample_rows
+from trueline.files._passes import (
+    MOST_ROWS as MOST_ROWS,
+    Sample,
+    evaluate,
+    fit,
+    sample_rows,
+)
 from trueline.files._tally import Tally
 from trueline.metrics import FileEvaluation, GroupEvaluation
 
 __all__ = [
-    "MOST_ROWS",
     "Columns",
     "FileError",
     "FileEvaluation",

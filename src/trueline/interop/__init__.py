@@ -21,7 +21,10 @@ function that needs it is called.
 array([2., 2., 2., 2.])
 """
 
-from trueline.interop._arguments import ForecastLike, check_forecast
+from trueline.interop._arguments import (
+    ForecastLike as ForecastLike,
+    check_forecast as check_forecast,
+)
 from trueline.interop._as_distribution import as_distribution
 from trueline.interop._readers import (
     ForecastReader,
@@ -36,10 +39,8 @@ from trueline.interop._torch.outgoing import to_torch
 from trueline.interop._xarray.outgoing import to_xarray
 
 __all__ = [
-    "ForecastLike",
     "ForecastReader",
     "as_distribution",
-    "check_forecast",
     "read_forecast",
     "register_reader",
     "to_frame",

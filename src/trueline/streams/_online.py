@@ -63,11 +63,12 @@ class Online(Recalibrator):
 
         share missed <= (1 - c) + ((1 - c) / rate + 2 K + 1 + c) / T,
 
-    where c is the coverage and K = log2(2 B / d), for scores and medians of the map within B of
-    zero and distances of the map's median from its extreme quantiles above d. B and d need not be
-    known, and float64 keeps K below 2100. Up to rounding, the bound holds for rows that are judged
-    one by one, each by the levels before it. For it to hold for forecasts that were issued, update
-    after every row: an ``update`` with several rows judges them in order by the map before them.
+    where c is the coverage and K = log2(2 B / d), at least 0, for scores and medians of the map
+    within B of zero and distances of the map's median from its extreme quantiles above d. B and d
+    need not be known, and float64 keeps K below 2100. Up to rounding, the bound holds for rows that
+    are judged one by one, each by the levels before it. For it to hold for forecasts that were
+    issued, update after every row: an ``update`` with several rows judges them in order by the map
+    before them.
     Other levels are warped in proportion, and a smooth map becomes piecewise linear. The proof is
     in the module ``trueline.streams._levels``.
 
