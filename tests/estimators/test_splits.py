@@ -229,7 +229,7 @@ def test_intervals_hold_for_new_groups(method):
         X = np.column_stack([rng.normal(size=(1600, 2)), rng.normal(size=(160, 2))[group]])
         y = X[:, 0] + rng.normal(size=160)[group] + 0.5 * rng.normal(size=1600)
         old, new = group < 60, group >= 60
-        recalibrator = tl.Conditional(tl.recalibration.QuantileForest(60))
+        recalibrator = tl.Conditional(tl.recalibration.QuantileForest(60, random_state=seed))
         model = CalibratedRegressor(
             Ridge(),
             method=recalibrator if method == "conditional" else method,

@@ -142,9 +142,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     scale_ : object
         The learned scale; None if there is none.
     shrinkage_ : float
-        The factor of the out-of-fold scores: those of a refit or of an ensemble are smaller. It is
-        estimated by a few fits on still fewer rows, and 1 if the folds do not allow that, from
-        50,000 rows on, or with ``shrinkage=False``.
+        The factor of the out-of-fold scores, estimated by a few fits on still fewer rows; 1 if the
+        folds do not allow that, from 50,000 rows on, or with ``shrinkage=False``.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
     n_features_in_ : int
@@ -310,8 +309,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 data.sample_weight,
                 n_averaged=len(models) if self.ensemble_ else 0,
             )
-        fitter.steps.detail(f"the shrinkage is {shrinkage:.4f}")
         self.shrinkage_ = shrinkage
+        fitter.steps.detail(f"the shrinkage is {shrinkage:.4f}")
         if self.ensemble_:
             self.estimators_ = models
         else:

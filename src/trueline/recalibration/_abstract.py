@@ -475,9 +475,10 @@ class Recalibrator(Shown):
 
     def _check_mergeable(self, other: Recalibrator) -> None:
         if type(other) is not type(self) or other._describe() != self._describe():
+            theirs = other._call() if isinstance(other, Recalibrator) else repr(other)
             raise ValueError(
-                f"{self._call()} and {other._call()} do not merge; expected "
-                f"the same class with the same parameters."
+                f"{self._call()} and {theirs} do not merge; expected the same class with the same "
+                f"parameters."
             )
         self._check_fitted()
         other._check_fitted()

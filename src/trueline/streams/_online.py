@@ -67,8 +67,7 @@ class Online(Recalibrator):
     within B of zero and distances of the map's median from its extreme quantiles above d. B and d
     need not be known, and float64 keeps K below 2100. Up to rounding, the bound holds for rows that
     are judged one by one, each by the levels before it. For it to hold for forecasts that were
-    issued, update after every row: an ``update`` with several rows judges them in order by the map
-    before them.
+    issued, update after every row: several rows of an ``update`` are judged by the map before them.
     Other levels are warped in proportion, and a smooth map becomes piecewise linear. The proof is
     in the module ``trueline.streams._levels``.
 
