@@ -170,12 +170,12 @@ def check_inputs_are_left_alone(case: _Case) -> Any:
         b = before[name]
         kept = (a == b) | ((a != a) & (b != b))  # noqa: PLR0124  # NaN differs from itself
         require_all(kept, f"fit or predict changes {name}", before=b, after=a)
-    after = _described(model)
-    for name, text in params.items():
-        require(after[name] == text, f"fit changes {name} from {text} to {after[name]}")
     for name, part in _recalibrators(model).items():
         fault = f"fit fits the recalibrator that was given as {name}; expected a copy to be fitted"
         require(not part._is_fitted(), fault)
+    after = _described(model)
+    for name, text in params.items():
+        require(after[name] == text, f"fit changes {name} from {text} to {after[name]}")
     return fitted
 
 
