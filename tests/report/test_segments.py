@@ -205,7 +205,7 @@ def test_missing_numbers_and_times_are_a_part_of_their_own():
     assert cut.labels[-1] == "(missing)"
     assert (cut.codes[:40] == len(cut.labels) - 1).all()
     day = np.datetime64("2024-01-01") + np.arange(100)
-    day[5] = np.datetime64("NaT")
+    day[5] = np.datetime64("NaT", "D")
     cut = parts(day, 2)
     assert cut.labels == ["up to 2024-02-20", "above 2024-02-20", "(missing)"]
     assert cut.codes[5] == 2
