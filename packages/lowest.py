@@ -30,6 +30,7 @@ _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(\[[\w,-]+\])?>=(?P<version>\d[\w.]
 SOME = (
     "README.md",
     "tests/cli/test_commands.py",
+    "tests/cli/test_escapes.py",
     "tests/cli/test_extras.py",
     "tests/clusters/test_dask.py",
     "tests/displays/test_calibration.py",

@@ -85,9 +85,14 @@ def partial_folder(target: Path) -> Iterator[Path]:
     try:
         yield path
     finally:
-        _remove_folder(path)
-        if handle is not None:
-            os.close(handle)
+        try:
+            _remove_folder(path)
+        except KeyboardInterrupt:  # it came meanwhile
+            _remove_folder(path)
+            raise
+        finally:
+            if handle is not None:
+                os.close(handle)
 
 
 def _name(target: Path) -> Path:

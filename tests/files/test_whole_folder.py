@@ -1,5 +1,6 @@
 """A folder is replaced whole or not at all, whatever happens meanwhile."""
 
+import shutil
 import stat
 import subprocess
 import sys
@@ -159,3 +160,20 @@ def test_nothing_is_deleted_if_the_way_back_is_closed(tmp_path, monkeypatch):
     assert (out / "a.csv").read_text() == "someone else's"
     (kept,) = tmp_path.glob(".out.trueline-*/old/out")
     assert texts(kept) == content("old")
+
+
+def test_an_interrupt_during_the_cleaning_up_leaves_nothing(tmp_path, swapped, monkeypatch):
+    write(tmp_path / "out", "old")
+    calls, rmtree = [], shutil.rmtree
+
+    def interrupted(path, **options):
+        calls.append(path)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        rmtree(path, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "out", "new")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert texts(tmp_path / "out") == content("new")

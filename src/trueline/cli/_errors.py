@@ -57,6 +57,20 @@ def command(function: Callable[P, T]) -> Callable[P, T]:
 
 def run(app: Any) -> NoReturn:
     """Run the command line; with --json, errors in its options are JSON as well."""
+    try:
+        _run(app)
+    except SystemExit as done:
+        if isinstance(done.code, int) and done.code > _SIGNALLED:
+            # A thread of Arrow may still read a file of Python's. If it finds the interpreter gone,
+            # it aborts the process, with an exit code of its own.
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError):
+                    stream.flush()
+            os._exit(done.code)
+        raise
+
+
+def _run(app: Any) -> NoReturn:
     import typer
 
     # Arguments may be names of files, and tracebacks may hold any text.
@@ -70,6 +84,7 @@ def run(app: Any) -> NoReturn:
     try:
         code = typer.main.get_command(app)(prog_name="trueline", standalone_mode=False)
     except usage as error:
+        error.message = printable(error.message)  # it may quote arguments
         if "--json" in sys.argv:
             fail(error.format_message(), as_json=True)
         text = io.StringIO()
