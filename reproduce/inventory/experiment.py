@@ -131,7 +131,7 @@ class Days:
 
     def __init__(self, series: Series, size: Size) -> None:
         self.series = series
-        self.dates = np.arange(FIRST, FIRST + size.days)
+        self.dates = FIRST + np.arange(size.days)
         self._size = size
         sales = series.sales(self.dates)
         self.closed = np.isnan(sales)
@@ -141,7 +141,7 @@ class Days:
 
     def before(self, days: int) -> NDArray[np.float64]:
         """Return the sales of the last days before the period."""
-        return self.series.sales(np.arange(FIRST - days, FIRST))
+        return self.series.sales(FIRST + np.arange(-days, 0))
 
     def simulated(self, policy: Policy) -> dict[str, Any]:
         """Simulate a policy over the period."""

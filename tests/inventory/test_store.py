@@ -70,7 +70,11 @@ def test_units_are_conserved_every_day_whatever_the_policy(store, data):
     orders = data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n))
     first = data.draw(st.integers(0, 6))
     run = simulate(
-        store, lambda day, stock, known: orders[day], demand, days(n) + first, stock=stock
+        store,
+        lambda day, stock, known: orders[day],
+        demand,
+        days(n) + np.timedelta64(first, "D"),
+        stock=stock,
     )
     bought = sum(stock) + np.cumsum(run.arrived)
     gone = np.cumsum(run.sold) + np.cumsum(run.spoiled)

@@ -225,7 +225,7 @@ def test_what_was_published_once_is_found(sales, tmp_path):
     from reproduce.sales.networks import FIRST, Series
 
     series = Series.of(44)
-    demand = np.floor(series.sales(np.arange(FIRST, FIRST + 200)))
+    demand = np.floor(series.sales(FIRST + np.arange(200)))
     accrued = (0.7 * demand).round(2)
     accrued[40:42] -= 100.0  # spoiled units
     paid = 1.99 * demand - 1.29 * np.where(np.arange(200) % 7 % 2, 12 * 190.0, 0.0)

@@ -17,6 +17,7 @@ from reproduce.sales.weeks import Weeks, weekly_totals
 needs_data = pytest.mark.skipif(
     not os.environ.get("TRUELINE_DATA"), reason="TRUELINE_DATA is not set"
 )
+DAY = np.timedelta64(1, "D")
 SMALL = Size(epochs=1, every=60, paths=8, days=30)
 
 
@@ -68,9 +69,9 @@ def networks(series):
 
 def test_periods_and_the_days_without_a_whole_window(store):
     series = store()
-    assert series.train.dates.max() == FIRST - 1
+    assert series.train.dates.max() == FIRST - DAY
     assert (series.test.dates[0], series.test.dates[-1]) == (FIRST, LAST)
-    lacking = np.setdiff1d(np.arange(FIRST, LAST + 1), series.test.dates)
+    lacking = np.setdiff1d(np.arange(FIRST, LAST + DAY), series.test.dates)
     assert lacking.astype(str).tolist() == [f"2016-12-{day}" for day in range(25, 30)]
     # The closed day itself can be forecast, and is one of the origins.
     assert np.datetime64("2016-12-25") in series.every.dates
@@ -96,7 +97,7 @@ def test_recalibration_never_looks_ahead(store):
     (dates, first, before), (_, second, after) = results
     assert before == after
     early = np.flatnonzero(dates <= day)
-    later = np.flatnonzero(dates > day + 1)
+    later = np.flatnonzero(dates > day + DAY)
     for name in ("before", "training", "rolling", "daily"):
         np.testing.assert_array_equal(
             first[name][early].interval(0.9), second[name][early].interval(0.9)
@@ -235,7 +236,7 @@ def test_a_quick_run(command, folder, name, files):
 
 
 def test_weeks_begin_with_the_period_and_leave_out_its_first_day():
-    dates = np.arange(FIRST, FIRST + 18)
+    dates = FIRST + np.arange(18)
     weeks = Weeks.of(dates, FIRST)
     assert weeks.starts.astype(str).tolist() == ["2016-06-01", "2016-06-08"]
     assert weeks.days.tolist() == [6, 7]  # without 1 June, and no week of four days

@@ -137,6 +137,6 @@ def test_bad_streams_are_refused():
     with pytest.raises(ValueError, match="lead is 0; expected"):
         recalibrate_daily(R, y, F, dates, lead=0)
     with pytest.raises(ValueError, match="expected nothing finer than the unit"):
-        recalibrate_daily(R, y, F, dates.astype("M8[h]") + 1)
+        recalibrate_daily(R, y, F, dates.astype("M8[h]") + np.timedelta64(1, "h"))
     with pytest.raises(ValueError, match="was fitted on 'standardised' scores"):
         recalibrate_daily(R, y, tl.Point(F.loc), dates)
