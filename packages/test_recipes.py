@@ -23,6 +23,9 @@ CORE = {"numpy", "pandas", "scipy", "sklearn", "trueline"}
 #: Compared with, but not read.
 PEERS = {"netcal"}
 
+#: Stores fitted models: docs/sklearn.md shows how, and test_skops.py runs it.
+STORES = {"skops"}
+
 #: Weights that have to be downloaded, and a licence to agree to: compiled, not run.
 ONLY_COMPILED = {"tabpfn"}
 
@@ -77,7 +80,7 @@ def test_every_recipe_runs_in_some_environment():
 
 
 def test_every_listed_package_has_a_recipe():
-    shown = set().union(*(r.packages for r in RECIPES)) | CORE | PEERS
+    shown = set().union(*(r.packages for r in RECIPES)) | CORE | PEERS | STORES
     assert shown >= HERE
 
 

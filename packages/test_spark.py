@@ -259,7 +259,7 @@ def test_a_group_that_the_map_does_not_know(frame_of):
 def test_without_pyspark_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(ImportError, match=r'pip install "trueline\[spark\]"'):
+    with pytest.raises(ImportError, match=r'pip install "pyspark\[sql\]>=4"'):
         tls.fit(None)
 
 
