@@ -67,6 +67,15 @@ def test_maps(trueline, past, files):
     )
 
 
+def test_rows_of_a_group_may_depend_on_each_other_unless_a_map_needs_the_groups(
+    trueline, past, files
+):
+    expected = tl.compare(past["y"], files, groups=past["region"])
+    run = trueline("compare", "past.csv", "wide.parquet", "--group", "region")
+    assert run.out.endswith(f"\n{expected!r}\n")
+    assert "of 2,000 rows in 2 groups, 90% intervals" in run.out
+
+
 def test_standard_input_is_one_of_them(trueline, folder, past, files):
     content = (folder / "past.csv").read_bytes()
     run = trueline("compare", "-", "wide.parquet", stdin=content)

@@ -147,6 +147,14 @@ def test_the_hint_of_an_overconfident_forecast():
     assert repr(result).splitlines()[-1] == expected
 
 
+def test_the_hint_of_a_recalibrated_forecast_whose_rows_changed():
+    y = np.random.default_rng(1).normal(size=2000)
+    result = tl.evaluate(y, tl.Normal(np.zeros(2000), 0.1), n_fit=1000)
+    assert repr(result).endswith(
+        " times its floor: recalibrate on more rows, or rows more like these."
+    )
+
+
 def test_the_hint_where_chance_can_explain_the_error():
     y = np.append(np.linspace(-1.5, 0.0, 18), np.linspace(0.05, 1.6, 32))
     result = tl.evaluate(y, tl.Normal(np.zeros(50), 1.0), levels=[0.5])

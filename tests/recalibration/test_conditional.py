@@ -5,6 +5,7 @@ import tracemalloc
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
@@ -211,6 +212,9 @@ def test_errors_name_the_mend():
         R.fit(y, F, X=X[1:])
     with pytest.raises(TypeError, match=r"X holds values that are not numbers.*Encode strings"):
         R.fit(y, F, X=X.astype(str))
+    table = pd.DataFrame({"size": X[:, 0], "place": "north", "day": pd.Timestamp("2024-01-01")})
+    with pytest.raises(TypeError, match="not numbers in 2 columns: 'place', 'day'; expected"):
+        R.fit(y, F, X=table)
     with pytest.raises(ValueError, match="takes no groups"):
         R.fit(y, F, groups=y, X=X)
     with pytest.raises(ValueError, match=r"y\[0\] is nan"):
