@@ -204,6 +204,19 @@ def matrix(x: ArrayLike, name: str, columns: str) -> FloatArray:
     return a
 
 
+def group_names(groups: ArrayLike, n: int) -> NDArray[Any]:
+    """Return the group of each of `n` rows as an array, (n,)."""
+    try:
+        names = np.asarray(groups)
+    except ValueError:
+        raise ValueError("groups is ragged; expected one name per row.") from None
+    if names.shape != (n,):
+        raise ValueError(
+            f"groups has shape {names.shape} but y has {n} rows; expected one name per row, ({n},)."
+        )
+    return names
+
+
 def same_length(n: int, a: FloatArray, name: str, what: str, draws: int | None = None) -> None:
     """Raise unless `a` has `n` rows; `draws` is the number per row of a forecast of draws."""
     if len(a) == n:

@@ -21,6 +21,7 @@ from trueline._validation import (
     RandomState,
     check_row_count,
     generator,
+    group_names,
     level,
     same_length,
     vector,
@@ -177,16 +178,7 @@ def _check_rows(
 def _check_groups(groups: Any, n: int) -> tuple[Parts | None, str]:
     if groups is None:
         return None, ""
-    try:
-        values = np.asarray(groups)
-    except ValueError:
-        raise ValueError("groups is ragged; expected one name per row.") from None
-    if values.shape != (n,):
-        raise ValueError(
-            f"groups has shape {values.shape} but y has {n} rows; expected one name per row, "
-            f"({n},)."
-        )
-    return categories(values), clean(getattr(groups, "name", None) or "") or "group"
+    return categories(group_names(groups, n)), clean(getattr(groups, "name", None) or "") or "group"
 
 
 def _only_used(parts: Parts, kept: NDArray[np.intp]) -> Parts:

@@ -16,6 +16,7 @@ from trueline._messages import count, library, listed, percent, printable, short
 from trueline._validation import (
     FloatArray,
     RandomState,
+    group_names,
     same_length,
     vector,
     weights,
@@ -368,14 +369,7 @@ def _check_forecasts(forecasts: object) -> dict[str, Distribution]:
 
 def _group_codes(groups: ArrayLike, n: int) -> NDArray[np.intp]:
     """Return the index of each row's group; missing names are a group."""
-    try:
-        names = np.asarray(groups)
-    except ValueError:
-        raise ValueError("groups is ragged; expected one name per row.") from None
-    if names.shape != (n,):
-        raise ValueError(
-            f"groups has shape {names.shape} but y has {n} rows; expected one name per row, ({n},)."
-        )
+    names = group_names(groups, n)
     if names.dtype == object:  # its names need not compare
         seen: dict[Any, int] = {}
         codes = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.intp)
