@@ -167,9 +167,9 @@ class RegionDisplay:
             ends = np.clip([r.coverage - reach, r.coverage + reach], 0.0, 1.0)
             ax.plot(ends, [place, place], color=color, linewidth=2.0, solid_capstyle="butt")
             face = color if r.verdict.off else ax.get_facecolor()
-            style = {"marker": "o", "markersize": 7.0, "markeredgewidth": 1.6, "zorder": 4}
-            style |= {"markeredgecolor": color, "markerfacecolor": face} | kwargs
-            self.points_ += ax.plot([r.coverage], [place], linestyle="none", **style)
+            style: dict[str, Any] = {"markeredgecolor": color, "markerfacecolor": face}
+            style |= {"marker": "o", "markersize": 7.0, "markeredgewidth": 1.6, "zorder": 4}
+            self.points_ += ax.plot([r.coverage], [place], linestyle="none", **style | kwargs)
         ax.use_sticky_edges = False
         ax.margins(x=0.05)
         ax.xaxis.set_major_formatter(lambda share, _: _style.percent(share))
