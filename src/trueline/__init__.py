@@ -75,6 +75,7 @@ if TYPE_CHECKING:
         sharpness as sharpness,
     )
     from trueline.recalibration import (
+        IDR as IDR,
         Auto as Auto,
         BetaCalibration as BetaCalibration,
         Conditional as Conditional,
@@ -105,7 +106,7 @@ _PUBLIC = {
     "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
     "marginal_calibration pinball_loss pit pit_difference pit_histogram recalibration_map "
     "sharpness",
-    "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
+    "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
     "streams": "Online",
 }

@@ -40,7 +40,7 @@ class ScoreBased(Recalibrator):
 
     learns_from_scores = True
     is_mergeable = True
-    is_exportable = True
+    is_exportable = is_stored = True
 
     support: Support | str | None = "auto"
     _scores: Scores | None = None

@@ -105,6 +105,8 @@ class Conditional(Recalibrator):
     True
     """
 
+    keeps_scores = False
+
     learner_: Any
     outer_: Isotonic
 
