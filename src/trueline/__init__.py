@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
         calibration_test as calibration_test,
+        conditional_coverage as conditional_coverage,
         coverage as coverage,
         crps as crps,
         ence as ence,
@@ -103,9 +104,9 @@ _PUBLIC = {
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
-    "marginal_calibration pinball_loss pit pit_difference pit_histogram recalibration_map "
-    "sharpness",
+    "calibration_test conditional_coverage coverage crps ence evaluate interval_score "
+    "interval_widths log_score marginal_calibration pinball_loss pit pit_difference pit_histogram "
+    "recalibration_map sharpness",
     "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
     "streams": "Online",
