@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         Scaling as Scaling,
         Smooth as Smooth,
     )
+    from trueline.shift import shift_weights as shift_weights
     from trueline.streams import Online as Online
 
 __version__ = "0.2.0"
@@ -107,6 +108,7 @@ _PUBLIC = {
     "sharpness",
     "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
+    "shift": "shift_weights",
     "streams": "Online",
 }
 # Modules that are offered as they are.
@@ -120,6 +122,7 @@ _MODULES = [
     "inventory",
     "models",
     "series",
+    "shift",
     "streams",
     "testing",
     "tracking",
