@@ -1,6 +1,8 @@
 """Weights for a shift: near the truth, near 1 without one, and refused without overlap."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import norm
 
@@ -84,6 +86,52 @@ def test_missing_values_tell_rows_apart():
     np.testing.assert_allclose([known, missing], [0.6 / 0.9, 4.0], rtol=0.25)
 
 
+def frame(rng, n, south, start):
+    """Sizes, with some missing, a place as text, a grade as a category, and days."""
+    size = rng.normal(size=n)
+    size[::10] = np.nan
+    return pd.DataFrame(
+        {
+            "size": size,
+            "place": np.where(rng.random(n) < south, "south", "north").astype(object),
+            "grade": pd.Categorical(rng.choice(["a", "b", None], n)),
+            "day": pd.Timestamp(start) + pd.to_timedelta(rng.integers(0, 365, n), unit="D"),
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.from_pandas])
+def test_frames_with_text_categories_dates_and_gaps(kind):
+    """Only the place has shifted, from 30% in the south to 60%."""
+    rng = np.random.default_rng(7)
+    X, X_new = frame(rng, 1500, 0.3, "2024-01-01"), frame(rng, 1000, 0.6, "2024-01-01")
+    shift = tl.shift_weights(kind(X), kind(X_new), random_state=0)
+    by_place = pd.Series(shift.weights).groupby(X["place"]).mean()
+    np.testing.assert_allclose(by_place[["south", "north"]], [0.6 / 0.3, 0.4 / 0.7], rtol=0.15)
+    np.testing.assert_allclose(shift.of(kind(X_new)[:5]), shift.new_weights[:5], rtol=0.1)
+
+
+def test_more_categories_than_boosting_takes_and_huge_numbers():
+    rng = np.random.default_rng(8)
+    X, X_new = (
+        pd.DataFrame({"shop": rng.integers(low, 400, 4000).astype(str) + "x"}) for low in (0, 200)
+    )
+    X_new["size"] = X["size"] = np.where(rng.random(4000) < 0.01, 1e300, 0.0)
+    shift = tl.shift_weights(X, X_new, random_state=0)
+    known, gone = shift.of(pd.DataFrame({"shop": ["300x", "100x"], "size": 0.0}))
+    assert gone < 0.2
+    assert known > 1.3
+
+
+def test_days_that_do_not_overlap_are_refused():
+    rng = np.random.default_rng(9)
+    X, X_new = frame(rng, 300, 0.3, "2024-01-01"), frame(rng, 300, 0.3, "2026-01-01")
+    with pytest.raises(ValueError, match="such as dates and identifiers"):
+        tl.shift_weights(X, X_new)
+    without = [side.drop(columns="day") for side in (X, X_new)]
+    assert tl.shift_weights(*without, random_state=0).overlap == "full"
+
+
 def test_many_rows_are_judged_by_classifiers_of_some(monkeypatch):
     monkeypatch.setattr("trueline.shift._classifier._MOST_ROWS", 300)
     rng = np.random.default_rng(4)
@@ -116,7 +164,7 @@ def test_it_says_what_it_found():
 @pytest.mark.parametrize(
     "X, X_new, fault",
     [
-        (np.zeros((50, 2)), np.zeros((50, 3)), "X_new has 3 columns but X_calibration has 2"),
+        (np.zeros((50, 2)), np.zeros((50, 3)), "X has 3 columns; expected 2, as at fit"),
         (np.zeros((50, 2)), np.zeros((5, 2)), "X_new has 5 rows; expected at least 20"),
         (np.zeros((5, 2)), np.zeros((50, 2)), "X_calibration has 5 rows; expected at least 20"),
     ],

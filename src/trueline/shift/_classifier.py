@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from trueline._validation import FloatArray, Rows
 
@@ -29,9 +30,12 @@ _FOLDS = 5
 _MARGIN = 1.0
 # Classifiers are fitted on at most this number of rows of each side.
 _MOST_ROWS = 20_000
-# Standardised features and log odds stay within these bounds, so that no single value can rule.
+# Features, standardised features and log odds stay within these bounds.
+_LARGEST = 1e100
 _FARTHEST = 10.0
 _LARGEST_LOG_ODDS = 20.0
+# Boosting takes 255 categories and no more; FeatureReader counts from 0 for the most frequent.
+_MOST_CATEGORIES = 254.0
 
 Mask = NDArray[np.bool_]
 
@@ -69,7 +73,7 @@ class Classifier:
 
 
 def choose_classifier(
-    features: FloatArray, is_new: Mask, rng: np.random.Generator
+    features: FloatArray, is_category: Mask, is_new: Mask, rng: np.random.Generator
 ) -> tuple[Classifier, FloatArray]:
     """Choose the simplest classifier that no more flexible one beats by more than the noise.
 
@@ -79,6 +83,8 @@ def choose_classifier(
     ----------
     features : (n, d) array
         Numbers; NaN stands for a missing value.
+    is_category : (d,) array of bool
+        Whether the numbers of a column stand for categories.
     is_new : (n,) array of bool
         Whether a row is new; the others calibrate.
 
@@ -94,18 +100,17 @@ def choose_classifier(
     >>> import numpy as np
     >>> from trueline.shift._classifier import choose_classifier
     >>> x = np.arange(300.0)
-    >>> found = [
-    ...     choose_classifier(x[:, None], is_new, np.random.default_rng(0))[0].name
-    ...     for is_new in (x % 3 == 0, x % 3 > x / 150)
-    ... ]
-    >>> found
-    ['constant', 'logistic']
+    >>> for is_new in (x % 3 == 0, x % 3 > x / 150):
+    ...     rng = np.random.default_rng(0)
+    ...     print(choose_classifier(x[:, None], np.array([False]), is_new, rng)[0].name)
+    constant
+    logistic
     """
     splits = _splits(is_new, rng)
     chosen, held_out = Classifier("constant", []), np.zeros(len(is_new))
     loss = _losses(held_out, is_new)
     for name, make in _CANDIDATES.items():
-        candidate, raw = _cross_fit(name, make(), features, is_new, splits)
+        candidate, raw = _cross_fit(name, make(is_category), features, is_new, splits)
         slope, intercept = _line(raw, is_new)
         own = _losses(intercept + slope * raw, is_new)
         gain, noise = _mean_and_error(loss - own, is_new)
@@ -114,28 +119,42 @@ def choose_classifier(
     return chosen, held_out
 
 
-def _logistic() -> Any:
-    return make_pipeline(
-        SimpleImputer(add_indicator=True),
+def _logistic(is_category: Mask) -> Any:
+    numbers = make_pipeline(
+        SimpleImputer(add_indicator=True, keep_empty_features=True),
         StandardScaler(),
         FunctionTransformer(np.clip, kw_args={"a_min": -_FARTHEST, "a_max": _FARTHEST}),
-        LogisticRegression(max_iter=1000),
     )
+    columns = make_column_transformer(
+        (numbers, ~is_category), (OneHotEncoder(handle_unknown="ignore"), is_category)
+    )
+    return make_pipeline(_reader(is_category), columns, LogisticRegression(max_iter=1000))
 
 
-def _boosting() -> Any:
-    return HistGradientBoostingClassifier(
+def _boosting(is_category: Mask) -> Any:
+    boosting = HistGradientBoostingClassifier(
         learning_rate=0.1,
         max_iter=60,
         max_leaf_nodes=8,
         l2_regularization=1.0,
+        categorical_features=is_category,
         early_stopping=False,
         random_state=0,
     )
+    return make_pipeline(_reader(is_category), boosting)
+
+
+def _reader(is_category: Mask) -> Any:
+    return FunctionTransformer(_bounded, kw_args={"is_category": is_category})
+
+
+def _bounded(features: FloatArray, is_category: Mask) -> FloatArray:
+    """Return features without huge numbers; the rarest of many categories become one."""
+    return np.clip(features, -_LARGEST, np.where(is_category, _MOST_CATEGORIES, _LARGEST))
 
 
 # From the simplest to the most flexible one.
-_CANDIDATES: dict[str, Callable[[], Any]] = {"logistic": _logistic, "boosting": _boosting}
+_CANDIDATES: dict[str, Callable[[Mask], Any]] = {"logistic": _logistic, "boosting": _boosting}
 
 
 def _splits(is_new: Mask, rng: np.random.Generator) -> list[tuple[Rows, Rows]]:

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from trueline._messages import InputError, count, percent
 from trueline._validation import FloatArray, RandomState, generator
-from trueline.recalibration import as_features
+from trueline.features import FeatureReader
 from trueline.shift._classifier import Classifier, choose_classifier
 
 # With fewer rows on a side a shift cannot be told from chance.
@@ -64,23 +64,17 @@ class ShiftWeights:
     classifier: str
     _classifier: Classifier = field(repr=False)
     _factor: float
-    _n_features: int
+    _reader: FeatureReader
 
     def of(self, X: Any) -> FloatArray:
         """Return the weights of any rows, on the scale of `weights`, (n,).
 
         Parameters
         ----------
-        X : (n, d) array-like
+        X : (n, d) array-like or frame
             Features, with the columns of the calibration rows.
         """
-        features = as_features(X)
-        if features.shape[1] != self._n_features:
-            raise ValueError(
-                f"X has {features.shape[1]} columns; expected {self._n_features}, as those of the "
-                f"calibration rows."
-            )
-        return self._factor * np.exp(self._classifier.log_odds(features))
+        return self._factor * np.exp(self._classifier.log_odds(self._reader.transform(X)))
 
     @property
     def overlap(self) -> str:
@@ -124,11 +118,11 @@ def shift_weights(
 
     Parameters
     ----------
-    X_calibration : (n, d) array-like
-        Features of the rows that calibrate, numbers; NaN stands for missing values. At least 20
-        rows.
-    X_new : (m, d) array-like
-        Features of new rows, whose outcomes need not be known. At least 20 rows.
+    X_calibration : (n, d) array-like or frame
+        Features of the rows that calibrate, at least 20. Missing values, text, categories and
+        dates are read by a `trueline.features.FeatureReader`.
+    X_new : (m, d) array-like or frame
+        Features of at least 20 new rows, whose outcomes need not be known.
     random_state : None, int or numpy.random.Generator
         Draws the folds.
 
@@ -163,12 +157,8 @@ def shift_weights(
     0.78
     0.90
     """
-    old, new = as_features(X_calibration), as_features(X_new)
-    if old.shape[1] != new.shape[1]:
-        raise ValueError(
-            f"X_new has {new.shape[1]} columns but X_calibration has {old.shape[1]}; expected the "
-            f"same features."
-        )
+    reader = FeatureReader().fit(X_calibration)
+    old, new = reader.transform(X_calibration), reader.transform(X_new)
     for name, side in {"X_calibration": old, "X_new": new}.items():
         if len(side) < _FEWEST_ROWS:
             raise ValueError(
@@ -178,7 +168,7 @@ def shift_weights(
             )
     is_new = np.arange(len(old) + len(new)) >= len(old)
     classifier, log_odds = choose_classifier(
-        np.concatenate([old, new]), is_new, generator(random_state)
+        np.concatenate([old, new]), reader.is_category_, is_new, generator(random_state)
     )
     ratio = np.exp(log_odds)
     factor = 1.0 / float(ratio[~is_new].mean())
@@ -192,7 +182,7 @@ def shift_weights(
         classifier=classifier.name,
         _classifier=classifier,
         _factor=factor,
-        _n_features=old.shape[1],
+        _reader=reader,
     )
     _check_overlap(found)
     return found
