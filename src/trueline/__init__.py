@@ -86,6 +86,7 @@ if TYPE_CHECKING:
         Scaling as Scaling,
         Smooth as Smooth,
     )
+    from trueline.shift import shift_weights as shift_weights
     from trueline.streams import Online as Online
 
 __version__ = "0.2.0"
@@ -109,6 +110,7 @@ _PUBLIC = {
     "recalibration_map sharpness",
     "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
+    "shift": "shift_weights",
     "streams": "Online",
 }
 # Modules that are offered as they are.
@@ -122,6 +124,7 @@ _MODULES = [
     "inventory",
     "models",
     "series",
+    "shift",
     "streams",
     "testing",
     "tracking",

@@ -187,3 +187,8 @@ def test_errors():
         read(csr_array((2, 2)))
     with pytest.raises(TypeError, match="not numbers in 1 column: 'place'; expected a table"):
         as_features(pd.DataFrame({"size": [1.0], "place": ["a"]}))
+
+
+def test_it_says_which_columns_are_categories():
+    X = pd.DataFrame({"size": [1.0, 2.0], "place": ["north", "south"]})
+    assert FeatureReader().fit(X).is_category_.tolist() == [False, True]

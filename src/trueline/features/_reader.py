@@ -45,6 +45,8 @@ class FeatureReader:
     ----------
     n_features_in_ : int
         Number of columns.
+    is_category_ : (d,) array of bool
+        Whether the numbers of a column stand for categories.
 
     Examples
     --------
@@ -74,6 +76,11 @@ class FeatureReader:
             self._codes = [_codes(c, _name(self._names, j)) for j, c in enumerate(columns)]
         self.n_features_in_ = len(self._codes)
         return self
+
+    @property
+    def is_category_(self) -> NDArray[np.bool_]:
+        """Whether the numbers of a column stand for categories, (d,)."""
+        return np.array([codes is not None for codes in self._codes])
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of the rows of X as numbers, (n, d).
