@@ -13,6 +13,7 @@ import numpy as np
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
 from trueline.distributions import Cut, Distribution, Normal, Point
 from trueline.distributions._atoms import Atoms
+from trueline.estimators._paired import simplest
 from trueline.estimators._splits import LearningSplits, Split
 from trueline.features import FeatureReader
 from trueline.recalibration import BaggedTrees, Isotonic, tree_features
@@ -33,8 +34,6 @@ _LEAST_SHARE = 0.1
 _FEWEST_ROWS = 100
 # With fewer errors to learn from, the test rows of a split get the usual width.
 _FEWEST_ERRORS = 10
-# A more elaborate width must gain this many standard errors of the paired differences.
-_MARGIN = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,8 @@ def learn_width(
     >>> from sklearn.model_selection import KFold
     >>> import trueline as tl
     >>> from trueline.estimators._learned_width import learn_width
-    >>> from trueline.estimators._splits import LearningSplits
+    >>> from trueline.estimators._paired import simplest
+    from trueline.estimators._splits import LearningSplits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
@@ -275,20 +275,16 @@ def _simplest(
 
     Splits without errors to learn from are left out of the comparison.
     """
-    best, *others = candidates
     splits = [(train, test) for train, test in errors.splits if errors.enough(train)]
     if not splits:
-        return candidates[best]
+        return next(iter(candidates.values()))
     tests = [test for _, test in splits]
     w = errors.weights(np.concatenate(tests))
     losses = {
         name: _held_out_crps(y, dist, errors, splits) for name, (_, dist) in candidates.items()
     }
     sizes = None if independent else [len(test) for test in tests]
-    for name in others:
-        gain, noise = _mean_and_error(losses[best] - losses[name], w, sizes)
-        if gain > _MARGIN * noise:
-            best = name
+    best = simplest(losses, w, sizes)
     width, honest = candidates[best]
     crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
     return replace(width, crps=crps), honest
@@ -310,26 +306,6 @@ def _held_out_crps(
             )
         losses.append(dist._take(test)._recalibrate(R.law_)._crps(y[test, None])[:, 0])
     return np.concatenate(losses)
-
-
-def _mean_and_error(
-    d: FloatArray, w: FloatArray | None, sizes: Sequence[int] | None = None
-) -> tuple[float, float]:
-    """Return the weighted mean of paired differences, and its standard error.
-
-    The error is that of independent rows. If rows of one split may resemble each other, as those of
-    a group do, `sizes` are the numbers of rows of the splits, and the error is the larger of that
-    and the one of independent splits.
-    """
-    share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
-    mean = float(share @ d)
-    off = share * (d - mean)
-    variance = float(off @ off)
-    if sizes is not None:
-        by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
-        among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
-        variance = max(variance, float(among_splits))
-    return mean, float(np.sqrt(variance))
 
 
 def _read(X: Any, dist: Distribution) -> tuple[FeatureReader | None, FloatArray]:

@@ -38,6 +38,8 @@ class Recalibrator(Shown):
     ----------
     needs_groups, needs_features : bool
         Whether ``fit`` and ``transform`` need ``groups=`` or ``X=``.
+    reads_width : bool
+        Whether recalibrated forecasts are wider where the forecasts are.
     learns_from_scores : bool
         Whether the map is a function of the scores, their weights and groups, in any order, so
         that ``fit_scores`` can learn it.
@@ -64,6 +66,7 @@ class Recalibrator(Shown):
     """
 
     needs_groups: ClassVar[bool] = False
+    reads_width: ClassVar[bool] = True
     learns_from_scores: ClassVar[bool] = False
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False

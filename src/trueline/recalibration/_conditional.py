@@ -106,6 +106,7 @@ class Conditional(Recalibrator):
     """
 
     keeps_scores = False
+    reads_width = False  # it learns the width itself
 
     learner_: Any
     outer_: Isotonic

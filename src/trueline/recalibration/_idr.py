@@ -85,6 +85,7 @@ class IDR(Recalibrator):
     is_mergeable = True
     is_stored = True
     keeps_scores = False
+    reads_width = False  # of a forecast it uses the centre
     _state_fields = frozenset({"kind", "x", "y", "weights", "squares"})
 
     laws_: IsotonicLaws
