@@ -173,6 +173,22 @@ def _depth(
     _run("reproduce.depth", "images", **options, quick=quick, fresh=fresh, output=output)
 
 
+@app.command("benchmark")
+@command
+def _benchmark(
+    sets: Annotated[list[str] | None, Option(help="A data set; repeatable. Default: all.")] = None,
+    models: Annotated[list[str] | None, Option(help="A model; repeatable. Default: all.")] = None,
+    seeds: Annotated[int | None, Option(help="Seeds. Default: 10, with --quick 1.")] = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Beyond the paper: four methods on sixteen data sets, beside published scores."""
+    options = {"sets": sets, "models": models, "seeds": seeds, "jobs": jobs}
+    _run("reproduce.benchmark", "fits", **options, quick=quick, fresh=fresh, output=output)
+
+
 @app.command("pages")
 @command
 def _pages() -> None:
