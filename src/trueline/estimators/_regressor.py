@@ -25,25 +25,15 @@ from trueline.estimators._checks import (
     is_train,
     warn_if_folds_are_small,
 )
-from trueline.estimators._choice import CHOICE, TO_CHOOSE, choose, compare_on, maps_of
-from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
+from trueline.estimators._choice import maps_of
+from trueline.estimators._crossfit import CrossFitter, Forecaster
 from trueline.estimators._fitting import (
-    MAP,
     Data,
-    Fitted,
-    averages_folds,
-    expect_work,
-    fit_map,
-    fit_map_per_fold,
-    fit_models,
-    learn_widths,
     route,
     seed_of,
     set_seeds,
     settle_support,
-    splits_to_learn,
     transform,
-    uses_out_of_bag,
 )
 from trueline.estimators._frames import (
     check_columns,
@@ -53,8 +43,8 @@ from trueline.estimators._frames import (
     in_order,
     take_features,
 )
-from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
-from trueline.estimators._splits import LearningSplits, Split, make_splits
+from trueline.estimators._learning import Learned, learn
+from trueline.estimators._splits import make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
@@ -274,95 +264,28 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             fitter = CrossFitter(
                 estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
             )
-            models = self._learn(fitter, given, maps, data, seed)
-        take_features(self, models[0])
+            learned = learn(self, fitter, given, maps, data, seed)
+        self._keep(learned)
+        take_features(self, learned.models[0])
         self._column_names = column_names(data.X)
         if self._column_names is not None:
             self.feature_names_in_ = self._column_names
         return self
 
-    def _learn(
-        self,
-        fitter: CrossFitter,
-        given: list[Split] | None,
-        maps: dict[str, Recalibrator],
-        data: Data,
-        seed: int,
-    ) -> list[Any]:
-        """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
-        needs_features = any(R.needs_features for R in maps.values())
-        splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
-        self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
-        out_of_bag = self.dist is None and uses_out_of_bag(fitter.estimator, self.cv, data)
-        thinned = []
-        if self.shrinkage or len(maps) > 1:
-            few = TO_CHOOSE if len(maps) > 1 else {}
-            thinned = thinned_splits(splits or [], len(data.y), **few)
-        # Maps that find the width themselves are calibrated better without one that is learned.
-        by_map = isinstance(self.scale_estimator, str)
-        plain = {name for name, R in maps.items() if by_map and not R.reads_width}
-        scale_estimator = None if len(plain) == len(maps) else self.scale_estimator
-        all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
-        expect_work(
-            fitter,
-            all_splits,
-            scale_estimator,
-            needs_features=needs_features,
-            refits=not self.ensemble_,
-        )
-        fitted = fit_models(
-            fitter,
-            splits,
-            thinned,
-            data.sample_weight,
-            ensemble=self.ensemble_,
-            out_of_bag=out_of_bag,
-        )
-        if self.ensemble_:
-            self.estimators_ = fitted.models
+    def _keep(self, learned: Learned) -> None:
+        """Take over what was learned."""
+        self.ensemble_, self._widths = learned.averaged, learned.widths
+        self.scale_, self.shrinkage_ = learned.widths.learned, learned.shrinkage
+        if learned.averaged:
+            self.estimators_ = learned.models
         else:
-            self.estimator_ = fitted.models[0]
-        raw = out_of_fold(fitted.folds)
-        inner = LearningSplits([], independent=True)
-        if scale_estimator is not None or needs_features:
-            inner = splits_to_learn(given, self.cv, data, raw.unique_rows, seed)
-        read_model = fitted.models[0] if self.dist is None else None
-        self._widths, forecasts = learn_widths(
-            scale_estimator, data, raw, inner, read_model, seed, self.support_, fitter
-        )
-        own = raw._replace(dist=raw.dist._widened(self._widths.added))
-        name = next(iter(maps))
-        if len(maps) > 1:
-            compared = compare_on(own, forecasts, inner, fitted.fewer, self._widths)
-            with fitter.steps.step(CHOICE):
-                self.choice_ = choose(maps, plain, data, compared, seed)
-            fitter.steps.detail(str(self.choice_))
-            name = self.choice_.name
-        if name in plain:
-            self._widths, forecasts = self._widths._replace(learned=None), own
-        self.scale_ = self._widths.learned
-        self.shrinkage_ = self._shrinkage_of(fitted, forecasts.dist, data)
-        fitter.steps.detail(f"the shrinkage is {self.shrinkage_:.4f}")
-        with fitter.steps.step(MAP):
-            if self.ensemble_ and not isinstance(self.ensemble, str):
-                self.recalibrators_ = fit_map_per_fold(
-                    maps[name], data, forecasts, fitted.folds, self.shrinkage_, self.cv, seed
-                )
-            else:
-                self.recalibrator_ = fit_map(maps[name], data, forecasts, inner, self.shrinkage_)
-        return fitted.models
-
-    def _shrinkage_of(self, fitted: Fitted, dist: Distribution, data: Data) -> float:
-        """Return the factor of the scores of out-of-fold forecasts."""
-        if not self.shrinkage or fitted.fewer is None:
-            known = fitted.shrinkage if self.shrinkage else None
-            return 1.0 if known is None else known
-        fewer = fitted.fewer
-        widened = self._widths.apply_as(dist, fewer.dist, fewer.rows)
-        n_averaged = len(fitted.models) if self.ensemble_ else 0
-        return find_shrinkage(
-            data.y, dist, fewer._replace(dist=widened), data.sample_weight, n_averaged=n_averaged
-        )
+            self.estimator_ = learned.models[0]
+        if learned.choice is not None:
+            self.choice_ = learned.choice
+        if learned.averaged and not isinstance(self.ensemble, str):
+            self.recalibrators_ = learned.maps
+        else:
+            self.recalibrator_ = learned.maps[0]
 
     # ---- predict ---------------------------------------------------------------------
 
