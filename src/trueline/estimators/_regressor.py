@@ -78,7 +78,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         trained in `sklearn.frozen.FrozenEstimator`: it is not changed, and all rows passed to
         ``fit`` calibrate. It must not be trained on them.
     method : str or Recalibrator, default "isotonic"
-        "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", or an object.
+        "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", "idr" or object.
     cv : int, splitter, iterable or "train", default 5
         How to split into rows to train and rows to calibrate on. An integer is a number of
         folds of shuffled rows, in which copies of a row stay together; use ``KFold(5)`` for folds
@@ -105,8 +105,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
-        `Conditional`, whose map depends on x itself. A regressor learns the width from these
-        errors. None leaves the forecasts as they are.
+        `Conditional` and `IDR`, which learn widths themselves. A regressor learns the width
+        from these errors. None leaves the forecasts as they are.
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
@@ -282,8 +282,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
         out_of_bag = self.dist is None and uses_out_of_bag(fitter.estimator, self.cv, data)
         thinned = thinned_splits(splits or [], len(data.y)) if self.shrinkage else []
-        # A map that depends on x is calibrated better without a width that does.
-        by_map = isinstance(self.scale_estimator, str) and recalibrator.needs_features
+        # A map that learns widths itself is calibrated better without others.
+        by_map = isinstance(self.scale_estimator, str) and not recalibrator.keeps_scores
         scale_estimator = None if by_map else self.scale_estimator
         all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
         expect_work(fitter, all_splits, scale_estimator, recalibrator, refits=not self.ensemble_)

@@ -48,9 +48,6 @@ class Recalibrator(Shown):
         ``laws`` return, so that it can be written as a formula.
     is_stored : bool
         Whether ``to_json`` writes the map and `trueline.load` reads it.
-    keeps_scores : bool
-        Whether a recalibrated forecast has the score of its base, so that recalibrating it again
-        by the same map changes nothing.
 
     Examples
     --------
@@ -68,7 +65,6 @@ class Recalibrator(Shown):
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False
     is_stored: ClassVar[bool] = False
-    keeps_scores: ClassVar[bool] = True
     _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
     _preparation: Preparation = Preparation()
 
@@ -76,6 +72,11 @@ class Recalibrator(Shown):
     def needs_features(self) -> bool:
         """Whether ``fit`` and ``transform`` need the features ``X=`` of each row."""
         return "X" in inspect.signature(self.fit).parameters
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether a recalibrated forecast has the score of its base, so that it has its shape."""
+        return not self.needs_features
 
     @property
     def scores_(self) -> Scores:

@@ -104,8 +104,6 @@ class Conditional(Recalibrator):
     True
     """
 
-    keeps_scores = False
-
     learner_: Any
     outer_: Isotonic
 
