@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
         calibration_test as calibration_test,
+        conditional_coverage as conditional_coverage,
         coverage as coverage,
         crps as crps,
         ence as ence,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
         Scaling as Scaling,
         Smooth as Smooth,
     )
+    from trueline.shift import shift_weights as shift_weights
     from trueline.streams import Online as Online
 
 __version__ = "0.2.0"
@@ -103,11 +105,12 @@ _PUBLIC = {
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test coverage crps ence evaluate interval_score interval_widths log_score "
-    "marginal_calibration pinball_loss pit pit_difference pit_histogram recalibration_map "
-    "sharpness",
+    "calibration_test conditional_coverage coverage crps ence evaluate interval_score "
+    "interval_widths log_score marginal_calibration pinball_loss pit pit_difference pit_histogram "
+    "recalibration_map sharpness",
     "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
+    "shift": "shift_weights",
     "streams": "Online",
 }
 # Modules that are offered as they are.
@@ -121,6 +124,7 @@ _MODULES = [
     "inventory",
     "models",
     "series",
+    "shift",
     "streams",
     "testing",
     "tracking",

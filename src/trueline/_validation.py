@@ -5,6 +5,7 @@ Everything below this layer may assume plain float64 arrays of the right shape.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, NoReturn
@@ -59,6 +60,13 @@ class NotFittedError(ValueError, AttributeError):
         ...
     trueline._validation.NotFittedError: Isotonic is not fitted: call fit(y, dist) first.
     """
+
+
+def is_missing(item: Any) -> bool:
+    """Whether an item is None, NaN, or NA or NaT of pandas."""
+    if item is None or type(item).__name__ in ("NaTType", "NAType"):
+        return True
+    return isinstance(item, float) and math.isnan(item)
 
 
 def detached(x: Any, name: str) -> Any:

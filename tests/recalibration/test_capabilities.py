@@ -93,7 +93,7 @@ def test_a_class_of_ones_own_promises_nothing_by_itself():
             return True
 
     R = Own()
-    assert able(R) == {"needs_features"}
+    assert able(R) == {"needs_features", "keeps_scores"}
     with pytest.raises(NotImplementedError, match=r"^Own does not have groups\.$"):
         R.rename_groups({})
 

@@ -5,9 +5,10 @@ import pytest
 from scipy.stats import binom
 
 import trueline as tl
-from trueline._report._inputs import Inputs, Parts, categories, parts
+from trueline._report._inputs import Inputs, parts
 from trueline._report._measure import measure
 from trueline._report._segments import by_group, worst_segments
+from trueline.features import Parts, categories
 
 
 def measured(y, dist, w=None, n_fit=None):

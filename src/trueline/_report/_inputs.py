@@ -28,24 +28,14 @@ from trueline._validation import (
     weights,
 )
 from trueline.distributions import Distribution
+from trueline.features import MISSING, Parts, categories, is_continuous, read_columns
 from trueline.interop import as_distribution
 from trueline.metrics import check_forecast
 
-Codes = NDArray[np.intp]
-
-MISSING, EMPTY = "(missing)", "(empty)"
 # Columns of numbers with at most this number of different values have one part per value.
 _FEW_VALUES = 8
 # Number of rows that the ends of the bins are computed from.
 _ROWS_FOR_EDGES = 100_000
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """Rows cut into parts; ``codes`` is the index of each row's label."""
-
-    labels: list[str]
-    codes: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +168,9 @@ def _check_rows(
 def _check_groups(groups: Any, n: int) -> tuple[Parts | None, str]:
     if groups is None:
         return None, ""
-    return categories(group_names(groups, n)), clean(getattr(groups, "name", None) or "") or "group"
+    return categories(group_names(groups, n), _six_digits), clean(
+        getattr(groups, "name", None) or ""
+    ) or "group"
 
 
 def _only_used(parts: Parts, kept: NDArray[np.intp]) -> Parts:
@@ -186,104 +178,20 @@ def _only_used(parts: Parts, kept: NDArray[np.intp]) -> Parts:
     return Parts([parts.labels[code] for code in used], codes.astype(np.intp))
 
 
-def read_columns(x: Any, n: int) -> dict[str, NDArray[Any]]:
-    """Return name -> values of a table: data frame, mapping of columns, series or array."""
-    columns = _columns(x)
-    if not columns:
-        raise ValueError("x has no columns; expected at least one, or x=None.")
-    found: dict[str, NDArray[Any]] = {}
-    for name, values in columns:
-        if values.shape != (n,):
-            raise ValueError(
-                f"x has a column {name!r} of shape {values.shape} but y has {n} rows; "
-                f"expected one value per row."
-            )
-        label, k = clean(name) or EMPTY, 2
-        while label in found:
-            label, k = f"{clean(name) or EMPTY} ({k})", k + 1
-        found[label] = values
-    return found
-
-
-def _columns(x: Any) -> list[tuple[str, NDArray[Any]]]:
-    if isinstance(x, Mapping):
-        return [(str(name), _array(values)) for name, values in x.items()]
-    if hasattr(x, "column_names"):  # pyarrow
-        return [(str(name), _array(x.column(i))) for i, name in enumerate(x.column_names)]
-    if hasattr(x, "columns"):  # pandas, polars; by position, because names may repeat
-        take = x.iloc if hasattr(x, "iloc") else x
-        return [(str(name), _array(take[:, i])) for i, name in enumerate(x.columns)]
-    values = _array(x)
-    if values.ndim == 1:
-        return [(str(getattr(x, "name", None) or "x"), values)]
-    if values.ndim == 2:
-        return [(f"x{j}", column) for j, column in enumerate(values.T)]
-    raise ValueError(
-        f"x has shape {values.shape}; expected (n,) or (n, k), or a data frame of n rows."
-    )
-
-
-def _array(values: Any) -> NDArray[Any]:
-    kind = getattr(getattr(values, "dtype", None), "kind", None)
-    if kind in {"i", "u", "f"} and hasattr(values, "iloc"):
-        # pandas types may hold missing values, which numpy would convert to objects.
-        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise ValueError("x is ragged; expected columns of equal length.") from None
-    return array.astype(np.float64) if array.dtype.kind in "iuf" else array
-
-
-def is_continuous(values: NDArray[Any]) -> bool:
-    """Whether values are numbers or times that can be drawn along an axis."""
-    return values.dtype.kind in "fM"
-
-
-def categories(values: NDArray[Any]) -> Parts:
-    """Return one part per value."""
-    if values.dtype.kind in "biufM":
-        unique, index = np.unique(values, return_inverse=True)
-        keys, index = list(unique), index.reshape(-1)
-    else:
-        keys, index = _first_seen(values)
-    # Values with the same label, such as two kinds of missing values, are one part.
-    labels, merged = np.unique([_label(key) for key in keys], return_inverse=True)
-    return Parts([str(label) for label in labels], merged.reshape(-1)[index].astype(np.intp))
-
-
-def _first_seen(values: NDArray[Any]) -> tuple[list[Any], Codes]:
-    """Return distinct values, which need not compare, in order, and the index of each row's."""
-    items = values.tolist()
-    try:
-        seen: dict[Any, int] = {}
-        index = [seen.setdefault(item, len(seen)) for item in items]
-    except TypeError:  # lists have no hash, but their text has
-        seen = {}
-        index = [seen.setdefault(str(item), len(seen)) for item in items]
-    return list(seen), np.array(index, dtype=np.intp)
-
-
-def _label(value: Any) -> str:
-    if value is None or value != value or str(value) in {"NaT", "<NA>", "nan"}:  # noqa: PLR0124
-        return MISSING
-    if isinstance(value, float | np.floating):
-        return number(float(value), 6)
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    return clean(value) or EMPTY
+def _six_digits(value: float) -> str:
+    return number(value, 6)
 
 
 def parts(values: NDArray[Any], bins: int) -> Parts | None:
     """Return bins of about equal count, or one part per value; None if there is one part."""
     if not is_continuous(values):
-        found = categories(values)
+        found = categories(values, _six_digits)
     elif values.dtype.kind == "M":
         seconds = values.astype("datetime64[s]")
         numbers = np.where(np.isnat(seconds), np.nan, seconds.astype(np.int64))
         found = _quantile_bins(numbers, bins, _date)
     elif _few_values(values):
-        found = categories(values)
+        found = categories(values, _six_digits)
     else:
         found = _quantile_bins(values, bins, number)
     return found if len(found.labels) > 1 else None

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 from trueline._messages import percent as promise
-from trueline._report._inputs import Parts, parts
+from trueline._report._inputs import parts
 from trueline._report._measure import CONFIDENCE, Measured
 from trueline._validation import FloatArray
+from trueline.features import Parts
 from trueline.metrics import CoverageVerdict, chance_range, decide_coverage
 
 # A smaller part tells little and widens the ranges of chance of the others.

@@ -25,17 +25,18 @@ from trueline.estimators._checks import (
     is_train,
     warn_if_folds_are_small,
 )
+from trueline.estimators._choice import CHOICE, TO_CHOOSE, choose, compare_on, maps_of
 from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
 from trueline.estimators._fitting import (
     MAP,
     Data,
+    Fitted,
     averages_folds,
     expect_work,
     fit_map,
     fit_map_per_fold,
     fit_models,
     learn_widths,
-    resolve,
     route,
     seed_of,
     set_seeds,
@@ -78,7 +79,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         trained in `sklearn.frozen.FrozenEstimator`: it is not changed, and all rows passed to
         ``fit`` calibrate. It must not be trained on them.
     method : str or Recalibrator, default "isotonic"
-        "isotonic", "smooth", "beta", "scaling", "grouped", "auto", "conditional", "idr" or object.
+        "isotonic", "smooth", "beta", "scaling", "grouped", "idr", "conditional", an object, or
+        "auto", which chooses, see ``choice_``.
     cv : int, splitter, iterable or "train", default 5
         How to split into rows to train and rows to calibrate on. An integer is a number of
         folds of shuffled rows, in which copies of a row stay together; use ``KFold(5)`` for folds
@@ -105,8 +107,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     scale_estimator : "auto", regressor or None, default "auto"
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
-        `Conditional` and `IDR`, which learn widths themselves. A regressor learns the width
-        from these errors. None leaves the forecasts as they are.
+        `Conditional`, whose map depends on x itself. A regressor learns the width from these
+        errors. None leaves the forecasts as they are.
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
@@ -139,6 +141,13 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         The fitted map; with ``ensemble=True`` the list ``recalibrators_``.
     ensemble_ : bool
         Whether the models of the folds are averaged.
+    choice_ : object
+        With ``method="auto"`` the ``name`` of the method that was chosen, the ``crps`` of all
+        candidates, and those that `calibration_test` ``rejected``. Candidates are "isotonic",
+        "scaling", "beta", "smooth", "idr" and "conditional". They are compared on at most 3,000
+        rows, by forecasts of models that have seen neither the rows that a map is fitted on nor
+        those that judge it. A candidate replaces one before it in this list if its CRPS is lower
+        by more than one standard error, unless `calibration_test` rejects it at 1%.
     scale_ : object
         The learned scale; None if there is none.
     shrinkage_ : float
@@ -158,6 +167,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     With the defaults ``fit`` takes as long as 8 to 12 fits of the estimator: six for the folds and
     the refit, two or more on fewer rows for ``shrinkage_``, and a forest for the scale, which takes
     0.2 seconds for 1,000 rows and a second for 100,000. A random forest takes one to three fits.
+    ``method="auto"`` takes up to eight fits more.
 
     References
     ----------
@@ -233,10 +243,11 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         """
         check_params(self)
         refuse_forecaster(self.estimator)
-        recalibrator = resolve(self.method)
+        maps = maps_of(self.method, X)
         data = Data(*check_rows(X, y, sample_weight, groups))
-        support = settle_support(recalibrator, self.support, data.y)
-        check_groups(recalibrator, self.cv, data.groups)
+        for recalibrator in maps.values():
+            support = settle_support(recalibrator, self.support, data.y)
+            check_groups(recalibrator, self.cv, data.groups)
         check_columns_of_frozen(self.estimator, data.X)
         routed = route(self, data, fit_params)
         for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
@@ -247,14 +258,15 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         estimator = self.estimator if frozen else clone(self.estimator)
         seed = seed_of(self.random_state)
         if self.random_state is not None:
-            set_seeds(recalibrator, seed)
+            for recalibrator in maps.values():
+                set_seeds(recalibrator, seed)
             if not frozen:
                 set_seeds(estimator, seed)
         self._reader = ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         given = None
         # The rows that calibrate a frozen model are split only for what is learned from its errors.
-        learns = self.scale_estimator is not None or recalibrator.needs_features
+        learns = self.scale_estimator is not None or any(R.needs_features for R in maps.values())
         whole = frozen and (not learns or isinstance(self.cv, int | np.integer))
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
@@ -262,7 +274,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             fitter = CrossFitter(
                 estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
             )
-            models = self._learn(fitter, given, recalibrator, data, seed)
+            models = self._learn(fitter, given, maps, data, seed)
         take_features(self, models[0])
         self._column_names = column_names(data.X)
         if self._column_names is not None:
@@ -273,56 +285,84 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         self,
         fitter: CrossFitter,
         given: list[Split] | None,
-        recalibrator: Recalibrator,
+        maps: dict[str, Recalibrator],
         data: Data,
         seed: int,
     ) -> list[Any]:
         """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
+        needs_features = any(R.needs_features for R in maps.values())
         splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
         self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
         out_of_bag = self.dist is None and uses_out_of_bag(fitter.estimator, self.cv, data)
-        thinned = thinned_splits(splits or [], len(data.y)) if self.shrinkage else []
-        # A map that learns widths itself is calibrated better without others.
-        by_map = isinstance(self.scale_estimator, str) and not recalibrator.keeps_scores
-        scale_estimator = None if by_map else self.scale_estimator
+        thinned = []
+        if self.shrinkage or len(maps) > 1:
+            few = TO_CHOOSE if len(maps) > 1 else {}
+            thinned = thinned_splits(splits or [], len(data.y), **few)
+        # Maps that find the width themselves are calibrated better without one that is learned.
+        by_map = isinstance(self.scale_estimator, str)
+        plain = {name for name, R in maps.items() if by_map and not R.reads_width}
+        scale_estimator = None if len(plain) == len(maps) else self.scale_estimator
         all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
-        expect_work(fitter, all_splits, scale_estimator, recalibrator, refits=not self.ensemble_)
-        folds, models, factor = fit_models(
-            fitter, splits, data.sample_weight, ensemble=self.ensemble_, out_of_bag=out_of_bag
+        expect_work(
+            fitter,
+            all_splits,
+            scale_estimator,
+            needs_features=needs_features,
+            refits=not self.ensemble_,
         )
-        forecasts = out_of_fold(folds)
-        read_model = models[0] if self.dist is None else None
-        inner = LearningSplits([], independent=True)
-        if scale_estimator is not None or recalibrator.needs_features:
-            inner = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
-        self._widths, forecasts = learn_widths(
-            scale_estimator, data, forecasts, inner, read_model, seed, self.support_, fitter
+        fitted = fit_models(
+            fitter,
+            splits,
+            thinned,
+            data.sample_weight,
+            ensemble=self.ensemble_,
+            out_of_bag=out_of_bag,
         )
-        self.scale_ = self._widths.learned
-        shrinkage = factor if self.shrinkage else 1.0
-        if shrinkage is None:
-            shrinkage = find_shrinkage(
-                fitter,
-                thinned,
-                forecasts.dist,
-                lambda dist, rows: self._widths.apply_as(forecasts.dist, dist, rows),
-                data.sample_weight,
-                n_averaged=len(models) if self.ensemble_ else 0,
-            )
-        self.shrinkage_ = shrinkage
-        fitter.steps.detail(f"the shrinkage is {shrinkage:.4f}")
         if self.ensemble_:
-            self.estimators_ = models
+            self.estimators_ = fitted.models
         else:
-            self.estimator_ = models[0]
+            self.estimator_ = fitted.models[0]
+        raw = out_of_fold(fitted.folds)
+        inner = LearningSplits([], independent=True)
+        if scale_estimator is not None or needs_features:
+            inner = splits_to_learn(given, self.cv, data, raw.unique_rows, seed)
+        read_model = fitted.models[0] if self.dist is None else None
+        self._widths, forecasts = learn_widths(
+            scale_estimator, data, raw, inner, read_model, seed, self.support_, fitter
+        )
+        own = raw._replace(dist=raw.dist._widened(self._widths.added))
+        name = next(iter(maps))
+        if len(maps) > 1:
+            compared = compare_on(own, forecasts, inner, fitted.fewer, self._widths)
+            with fitter.steps.step(CHOICE):
+                self.choice_ = choose(maps, plain, data, compared, seed)
+            fitter.steps.detail(str(self.choice_))
+            name = self.choice_.name
+        if name in plain:
+            self._widths, forecasts = self._widths._replace(learned=None), own
+        self.scale_ = self._widths.learned
+        self.shrinkage_ = self._shrinkage_of(fitted, forecasts.dist, data)
+        fitter.steps.detail(f"the shrinkage is {self.shrinkage_:.4f}")
         with fitter.steps.step(MAP):
             if self.ensemble_ and not isinstance(self.ensemble, str):
                 self.recalibrators_ = fit_map_per_fold(
-                    recalibrator, data, forecasts, folds, shrinkage, self.cv, seed
+                    maps[name], data, forecasts, fitted.folds, self.shrinkage_, self.cv, seed
                 )
             else:
-                self.recalibrator_ = fit_map(recalibrator, data, forecasts, inner, shrinkage)
-        return models
+                self.recalibrator_ = fit_map(maps[name], data, forecasts, inner, self.shrinkage_)
+        return fitted.models
+
+    def _shrinkage_of(self, fitted: Fitted, dist: Distribution, data: Data) -> float:
+        """Return the factor of the scores of out-of-fold forecasts."""
+        if not self.shrinkage or fitted.fewer is None:
+            known = fitted.shrinkage if self.shrinkage else None
+            return 1.0 if known is None else known
+        fewer = fitted.fewer
+        widened = self._widths.apply_as(dist, fewer.dist, fewer.rows)
+        n_averaged = len(fitted.models) if self.ensemble_ else 0
+        return find_shrinkage(
+            data.y, dist, fewer._replace(dist=widened), data.sample_weight, n_averaged=n_averaged
+        )
 
     # ---- predict ---------------------------------------------------------------------
 

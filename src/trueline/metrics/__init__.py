@@ -10,6 +10,7 @@ from trueline.metrics._calibration import (
     calibration_error,
     calibration_floor,
 )
+from trueline.metrics._conditional import ConditionalCoverage, Region, conditional_coverage
 from trueline.metrics._evaluate import Evaluation, evaluate, evaluate_rows
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
@@ -46,6 +47,7 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationTest",
     "CalibrationVerdict",
+    "ConditionalCoverage",
     "CoverageVerdict",
     "Evaluation",
     "EvaluationAccumulator",
@@ -55,6 +57,7 @@ __all__ = [
     "PITDifference",
     "PITHistogram",
     "RecalibrationMap",
+    "Region",
     "Verdict",
     "Widths",
     "brier_decomposition",
@@ -65,6 +68,7 @@ __all__ = [
     "chance_range",
     "check_forecast",
     "check_rows",
+    "conditional_coverage",
     "coverage",
     "crps",
     "decide_coverage",

@@ -1,6 +1,7 @@
 """Recalibrators: maps from scores to probabilities, fitted on held-out data."""
 
 from trueline.documents import sign
+from trueline.features import as_features
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
@@ -12,7 +13,6 @@ from trueline.recalibration._preparation import FIRST_ROWS, Preparation
 from trueline.recalibration._quantile_forest import (
     BaggedTrees,
     QuantileForest,
-    as_features,
     tree_features,
 )
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth

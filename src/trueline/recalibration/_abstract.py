@@ -38,6 +38,8 @@ class Recalibrator(Shown):
     ----------
     needs_groups, needs_features : bool
         Whether ``fit`` and ``transform`` need ``groups=`` or ``X=``.
+    reads_width : bool
+        Whether recalibrated forecasts are wider where the forecasts are.
     learns_from_scores : bool
         Whether the map is a function of the scores, their weights and groups, in any order, so
         that ``fit_scores`` can learn it.
@@ -48,6 +50,9 @@ class Recalibrator(Shown):
         ``laws`` return, so that it can be written as a formula.
     is_stored : bool
         Whether ``to_json`` writes the map and `trueline.load` reads it.
+    keeps_scores : bool
+        Whether a recalibrated forecast has the score of its base, so that recalibrating it again
+        by the same map changes nothing.
 
     Examples
     --------
@@ -61,10 +66,12 @@ class Recalibrator(Shown):
     """
 
     needs_groups: ClassVar[bool] = False
+    reads_width: ClassVar[bool] = True
     learns_from_scores: ClassVar[bool] = False
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False
     is_stored: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = True
     _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
     _preparation: Preparation = Preparation()
 
@@ -72,11 +79,6 @@ class Recalibrator(Shown):
     def needs_features(self) -> bool:
         """Whether ``fit`` and ``transform`` need the features ``X=`` of each row."""
         return "X" in inspect.signature(self.fit).parameters
-
-    @property
-    def keeps_scores(self) -> bool:
-        """Whether a recalibrated forecast has the score of its base, so that it has its shape."""
-        return not self.needs_features
 
     @property
     def scores_(self) -> Scores:

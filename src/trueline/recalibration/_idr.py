@@ -84,6 +84,8 @@ class IDR(Recalibrator):
 
     is_mergeable = True
     is_stored = True
+    keeps_scores = False
+    reads_width = False  # of a forecast it uses the centre
     _state_fields = frozenset({"kind", "x", "y", "weights", "squares"})
 
     laws_: IsotonicLaws
@@ -131,10 +133,6 @@ class IDR(Recalibrator):
         self.laws_ = IsotonicLaws.fit(x, y, w)
         self._kernel = Kernel.learn(x, y, w) if self.smooth else Kernel(0.0)
         return self
-
-    @property
-    def keeps_scores(self) -> bool:
-        return False
 
     @property
     def width_(self) -> float:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trueline._messages import count, listed
 from trueline._validation import (
     FloatArray,
     NotFittedError,
@@ -20,6 +19,7 @@ from trueline._validation import (
     vector,
     weights,
 )
+from trueline.features import as_features
 from trueline.recalibration._shown import constructor_call
 
 if TYPE_CHECKING:
@@ -343,41 +343,6 @@ class QuantileForest:
                 every = weighted_quantiles(self._values[self._codes], self._w, q)
                 out[rows][size == 0] = every
         return out
-
-
-def as_features(X: Any) -> FloatArray:
-    """Convert a table of numbers to float64, (n, d); NaN stands for missing values.
-
-    Examples
-    --------
-    >>> from trueline.recalibration import as_features
-    >>> as_features([[1, None], [2, 3]])
-    array([[ 1., nan],
-           [ 2.,  3.]])
-    """
-    if hasattr(X, "toarray"):
-        raise TypeError("X is sparse; expected a dense table. Convert it with X.toarray().")
-    try:
-        a = np.asarray(X)
-        if a.dtype.kind not in "biufO":
-            raise TypeError
-        a = a.astype(np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"X holds values that are not numbers{_where(X)}; expected a table of numbers. Encode "
-            f"strings, categories and dates first, or leave those columns out."
-        ) from None
-    if a.ndim != 2 or a.size == 0:
-        raise ValueError(f"X has shape {a.shape}; expected (n, d), one row per forecast.")
-    return a
-
-
-def _where(X: Any) -> str:
-    """Return which columns of a data frame are not numbers, as text."""
-    types: Any = getattr(X, "dtypes", None)  # of pandas, by name
-    kinds = types.items() if hasattr(types, "items") else ()
-    names = [repr(name) for name, dtype in kinds if getattr(dtype, "kind", "O") not in "biuf"]
-    return f" in {count(len(names), 'column')}: {listed(names, 4)}" if names else ""
 
 
 def tree_features(X: Any) -> Features:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from trueline._messages import percent as promise
 from trueline._report import _svg as svg
-from trueline._report._inputs import is_continuous
 from trueline._report._markup import Markup, tag
 from trueline._report._measure import Measured
 from trueline._report._numbers import count, counted, number, tick_labels
 from trueline._report._svg import LOW, dot_key, figure
 from trueline._validation import FloatArray
+from trueline.features import is_continuous
 from trueline.metrics import interval_misses
 
 _MOST_ROWS = 200

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from trueline._report._inputs import read_columns
+from trueline.features import read_columns
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array(["u", "v", "u"])
 
