@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueline._labels import check_labels
-from trueline._validation import FloatArray, check_finite
-from trueline.distributions import Distribution
+from trueline._validation import FloatArray, check_finite, vector
+from trueline.distributions import Distribution, learn_support
 from trueline.interop import ForecastLike, check_forecast
 from trueline.isotonic import IsotonicForecast, IsotonicLaws, Kernel
 from trueline.recalibration._abstract import Recalibrator
@@ -113,6 +113,14 @@ class IDR(Recalibrator):
         x, w = _centres(dist), np.ones(len(dist)) if w is None else w
         kept = w > 0
         return self._learn_rows(dist.score_kind, x[kept], outcomes[kept], w[kept])
+
+    def _fit_scaled(
+        self, factor: float, y: ArrayLike, dist: Distribution, *args: Any, **given: Any
+    ) -> Self:
+        # An outcome that is an atom would be moved off it.
+        if learn_support(vector(y, "y")) is not None:
+            return self.fit(y, dist, *args, **given)
+        return super()._fit_scaled(factor, y, dist, *args, **given)
 
     def _learn_rows(
         self, kind: str, x: FloatArray, y: FloatArray, w: FloatArray, squares: float | None = None
