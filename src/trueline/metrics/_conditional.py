@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._html import table, tag
 from trueline._labels import check_labels
-from trueline._messages import count, percent
+from trueline._messages import InputError, count, percent
 from trueline._validation import FloatArray, RandomState, Rows, generator, level
 from trueline.features import EVERYWHERE, FEWEST_ROWS, Mean, Table, chance_given_x
 from trueline.interop import ForecastLike
@@ -292,9 +292,9 @@ def conditional_coverage(
     check_labels(y=y, dist=dist, X=X)
     features = Table.read(X, outcomes.size)
     if not forecast._has_spread:
-        raise ValueError(
+        raise InputError(
             "the forecasts are points, which have no intervals; expected forecasts with a spread. "
-            "Fit a map on held-out rows first: tl.Isotonic().fit(y_cal, F_cal).transform(F)."
+            "Fit a map on other rows first, and give the forecasts after it."
         )
     fit, rng = rows_of_fit(n_fit, forecast), generator(random_state)
     if w is not None and not w.min() > 0:
