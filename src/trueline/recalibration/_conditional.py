@@ -107,6 +107,7 @@ class Conditional(Recalibrator):
 
     keeps_scores = False
     reads_width = False  # it learns the width itself
+    weighs_new_rows = True
 
     learner_: Any
     outer_: Isotonic
@@ -336,7 +337,12 @@ class Conditional(Recalibrator):
         return Quantiles(self.levels_, quantiles)
 
     def transform(
-        self, dist: ForecastLike, groups: ArrayLike | None = None, X: ArrayLike | None = None
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
     ) -> Distribution:
         """Return the recalibrated forecasts.
 
@@ -348,6 +354,8 @@ class Conditional(Recalibrator):
             A group can be a column of X.
         X : (n, d) array-like
             Their features. The columns of a frame are found by name.
+        sample_weight : (n,) array-like, optional
+            The weight of each of these rows, see `Isotonic.transform`.
         """
         self._check_fitted()
         _refuse_groups(groups)
@@ -356,9 +364,10 @@ class Conditional(Recalibrator):
         wide = dist._widened(self._least_width)
         features = _features(self._features_reader, _given(X), wide)
         if self.learner_ is None:
-            return self.outer_.transform(dist)
+            return self.outer_.transform(dist, sample_weight=sample_weight)
         quantiles = self._quantiles(self.learner_, features)
-        return self.outer_.transform(self._conditional(wide, quantiles))
+        conditional = self._conditional(wide, quantiles)
+        return self.outer_.transform(conditional, sample_weight=sample_weight)
 
     def merge(self, other: Self) -> Self:
         """Raise, because learners do not merge; fit on the rows of both."""
