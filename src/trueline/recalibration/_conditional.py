@@ -172,9 +172,9 @@ class Conditional(Recalibrator):
         w = ScoreRows.of_outcomes(outcomes, dist, sample_weight).weights
         reader, table = FeatureReader(), _given(X)
         features = _features(reader.fit(table), table, dist)
+        self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
         scored = _Scored(features, dist._score(outcomes[:, None])[:, 0], w)
         self._way = _Way()
-        self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
         self.learner_, self.outer_ = None, plain
@@ -307,7 +307,9 @@ class Conditional(Recalibrator):
         default = QuantileForest(min_samples_leaf=self._way.leaf, random_state=rng)
         learner: Any = copy.deepcopy(self.learner) or default
         if self._grows_forest:
-            return learner.fit(*scored, out_of_bag=out_of_bag)
+            return learner.fit(
+                *scored, out_of_bag=out_of_bag, categorical=self._features_reader.categorical_
+            )
         learner.fit(scored.features, scored.s)
         return learner
 

@@ -167,8 +167,9 @@ def shift_weights(
                 f"weights."
             )
     is_new = np.arange(len(old) + len(new)) >= len(old)
+    is_category = np.isin(np.arange(reader.n_features_in_), reader.categorical_)
     classifier, log_odds = choose_classifier(
-        np.concatenate([old, new]), reader.is_category_, is_new, generator(random_state)
+        np.concatenate([old, new]), is_category, is_new, generator(random_state)
     )
     ratio = np.exp(log_odds)
     factor = 1.0 / float(ratio[~is_new].mean())
