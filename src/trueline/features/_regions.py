@@ -148,7 +148,7 @@ class _Number(_Feature):
         for digits in range(1, 18):
             step = 10.0 ** (math.floor(math.log10(abs(middle))) + 1 - digits)
             for steps in (round(middle / step), math.floor(middle / step)):
-                text = f"{steps * step:.{digits}g}"
+                text = f"{float(f'{steps * step:.{digits}g}'):.15g}"
                 if below <= float(text) < above:
                     return text
         return repr(below)
