@@ -23,6 +23,7 @@ from trueline.estimators._checks import (
     check_rows,
     inherited,
     is_train,
+    refuse_without_groups,
     warn_if_folds_are_small,
 )
 from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
@@ -52,6 +53,7 @@ from trueline.estimators._frames import (
     in_order,
     take_features,
 )
+from trueline.estimators._preprocessing import choose_features
 from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
 from trueline.estimators._splits import LearningSplits, Split, make_splits
 from trueline.interop import ForecastReader
@@ -95,9 +97,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         What predicts. False refits the estimator on all rows; its map is fitted on the out-of-fold
         forecasts of all folds. True averages the CDFs of K models, each with the map of the rows it
         was not trained on, as a `Mixture`. "auto" refits, except for estimators whose fits differ
-        much from each other, because no map fitted on other fits knows the refit (see
-        ``results/table1/table1.md``). For those the CDFs of the K models are averaged, all with the
-        same map, which is fitted on the out-of-fold forecasts of all folds. These are single
+        much from each other, because no map fitted on other fits knows the refit. For those the
+        CDFs of the K models are averaged, all with the same map, which is fitted on the out-of-fold
+        forecasts of all folds (see ``results/table1/table1.md``). These are single
         networks: `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``,
         skorch, Keras and Lightning, in pipelines and searches too, and those with an attribute
         ``varies_between_fits`` that is true. If a fold trains on less than half of the rows, as
@@ -106,7 +108,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
         `Conditional`, whose map depends on x itself. A regressor learns the width from these
-        errors. None leaves the forecasts as they are.
+        errors. None leaves the forecasts as they are. Width and map see the columns of X, and those
+        that a pipeline makes of them before its last step (`docs/sklearn.md`, *Frames*).
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
@@ -259,9 +262,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
         with show_steps(type(self).__name__, self.verbose) as steps:
-            fitter = CrossFitter(
-                estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
-            )
+            given_to_fit = routed.estimator.fit, self.n_jobs, steps, learns
+            fitter = CrossFitter(estimator, data.X, data.y, forecast, *given_to_fit)
             models = self._learn(fitter, given, recalibrator, data, seed)
         take_features(self, models[0])
         self._column_names = column_names(data.X)
@@ -295,6 +297,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         inner = LearningSplits([], independent=True)
         if scale_estimator is not None or recalibrator.needs_features:
             inner = splits_to_learn(given, self.cv, data, forecasts.unique_rows, seed)
+        self._learned_from, table = choose_features(data.X, folds, models[0])
+        data = data._replace(X=table)
         self._widths, forecasts = learn_widths(
             scale_estimator, data, forecasts, inner, read_model, seed, self.support_, fitter
         )
@@ -356,24 +360,19 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self, msg="This %(name)s instance is not fitted yet: call fit(X, y) before predicting."
         )
         models = self.estimators_ if hasattr(self, "estimators_") else [self.estimator_]
-        if hasattr(self, "recalibrators_"):
-            pairs = list(zip(models, self.recalibrators_, strict=True))
-        else:
-            pairs = [(model, self.recalibrator_) for model in models]
-        if groups is None and pairs[0][1].needs_groups:
-            raise ValueError(
-                f"groups is missing, but this model was fitted with one map per group "
-                f"({pairs[0][1]._call()}). Pass the group of each row as well: groups=groups."
-            )
+        maps = getattr(self, "recalibrators_", None) or [self.recalibrator_] * len(models)
+        pairs = list(zip(models, maps, strict=True))
+        if groups is None:
+            refuse_without_groups(pairs[0][1])
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)
-        ordered = in_order(X, names)  # the width and the map read columns by position
-        if not hasattr(self, "_reader"):
-            self._reader = ForecastReader()
+        ordered = in_order(X, names)  # maps of users may read columns by position
+        self._reader = getattr(self, "_reader", None) or ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
-            dist = self._widths.apply(ordered, forecast(model, X))
-            yield transform(recalibrator, dist, groups, ordered)
+            features = self._learned_from.of(model, ordered)
+            dist = self._widths.apply(features, forecast(model, X))
+            yield transform(recalibrator, dist, groups, features)
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
