@@ -237,7 +237,7 @@ def fit_models(
         return Fitted(folds, [model], _without_two(fitter, thinned))
     model = fitter.fit_all()
     if splits is None:
-        return Fitted([Fold(rows, fitter.forecast(model, fitter.X), model)], [model])
+        return Fitted([fitter.forecast_rows(model, rows)], [model])
     found = read_out_of_bag(model, fitter.X)
     if found is None:
         fitter.steps.expect(fits=len(splits) - 1.0)

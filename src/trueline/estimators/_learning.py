@@ -24,6 +24,7 @@ from trueline.estimators._fitting import (
     splits_to_learn,
     uses_out_of_bag,
 )
+from trueline.estimators._preprocessing import LearnedFrom, choose_features
 from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
 from trueline.estimators._splits import LearningSplits, Split
 from trueline.recalibration import Recalibrator
@@ -38,6 +39,7 @@ class Learned(NamedTuple):
 
     models: list[Any]
     averaged: bool
+    learned_from: LearnedFrom
     widths: Widths
     choice: Choice | None
     shrinkage: float
@@ -75,6 +77,8 @@ def learn(
     scale_estimator = _scale_estimator(params, maps)
     if scale_estimator is not None or any(R.needs_features for R in maps.values()):
         inner = splits_to_learn(given, params.cv, data, raw.unique_rows, seed)
+    learned_from, table = choose_features(data.X, fitted.folds, fitted.models[0])
+    data = data._replace(X=table)
     read_model = fitted.models[0] if params.dist is None else None
     widths, forecasts = learn_widths(
         scale_estimator, data, raw, inner, read_model, seed, params.support_, fitter
@@ -101,7 +105,7 @@ def learn(
             )
         else:
             found = [fit_map(maps[name], data, forecasts, inner, shrinkage)]
-    return Learned(fitted.models, averaged, widths, choice, shrinkage, found)
+    return Learned(fitted.models, averaged, learned_from, widths, choice, shrinkage, found)
 
 
 def _fit_models(

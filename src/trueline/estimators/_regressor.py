@@ -23,6 +23,7 @@ from trueline.estimators._checks import (
     check_rows,
     inherited,
     is_train,
+    refuse_without_groups,
     warn_if_folds_are_small,
 )
 from trueline.estimators._choice import maps_of
@@ -87,9 +88,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         What predicts. False refits the estimator on all rows; its map is fitted on the out-of-fold
         forecasts of all folds. True averages the CDFs of K models, each with the map of the rows it
         was not trained on, as a `Mixture`. "auto" refits, except for estimators whose fits differ
-        much from each other, because no map fitted on other fits knows the refit (see
-        ``results/table1/table1.md``). For those the CDFs of the K models are averaged, all with the
-        same map, which is fitted on the out-of-fold forecasts of all folds. These are single
+        much from each other, because no map fitted on other fits knows the refit. For those the
+        CDFs of the K models are averaged, all with the same map, which is fitted on the out-of-fold
+        forecasts of all folds (see ``results/table1/table1.md``). These are single
         networks: `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``,
         skorch, Keras and Lightning, in pipelines and searches too, and those with an attribute
         ``varies_between_fits`` that is true. If a fold trains on less than half of the rows, as
@@ -98,7 +99,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
         `Conditional`, whose map depends on x itself. A regressor learns the width from these
-        errors. None leaves the forecasts as they are.
+        errors. None leaves the forecasts as they are. Width and map see the columns of X, and those
+        that a pipeline makes of them before its last step (`docs/sklearn.md`, *Frames*).
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
@@ -261,9 +263,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
         with show_steps(type(self).__name__, self.verbose) as steps:
-            fitter = CrossFitter(
-                estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
-            )
+            given_to_fit = routed.estimator.fit, self.n_jobs, steps, learns
+            fitter = CrossFitter(estimator, data.X, data.y, forecast, *given_to_fit)
             learned = learn(self, fitter, given, maps, data, seed)
         self._keep(learned)
         take_features(self, learned.models[0])
@@ -275,6 +276,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _keep(self, learned: Learned) -> None:
         """Take over what was learned."""
         self.ensemble_, self._widths = learned.averaged, learned.widths
+        self._learned_from = learned.learned_from
         self.scale_, self.shrinkage_ = learned.widths.learned, learned.shrinkage
         if learned.averaged:
             self.estimators_ = learned.models
@@ -319,24 +321,19 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self, msg="This %(name)s instance is not fitted yet: call fit(X, y) before predicting."
         )
         models = self.estimators_ if hasattr(self, "estimators_") else [self.estimator_]
-        if hasattr(self, "recalibrators_"):
-            pairs = list(zip(models, self.recalibrators_, strict=True))
-        else:
-            pairs = [(model, self.recalibrator_) for model in models]
-        if groups is None and pairs[0][1].needs_groups:
-            raise ValueError(
-                f"groups is missing, but this model was fitted with one map per group "
-                f"({pairs[0][1]._call()}). Pass the group of each row as well: groups=groups."
-            )
+        maps = getattr(self, "recalibrators_", None) or [self.recalibrator_] * len(models)
+        pairs = list(zip(models, maps, strict=True))
+        if groups is None:
+            refuse_without_groups(pairs[0][1])
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)
-        ordered = in_order(X, names)  # the width and the map read columns by position
-        if not hasattr(self, "_reader"):
-            self._reader = ForecastReader()
+        ordered = in_order(X, names)  # maps of users may read columns by position
+        self._reader = getattr(self, "_reader", None) or ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
-            dist = self._widths.apply(ordered, forecast(model, X))
-            yield transform(recalibrator, dist, groups, ordered)
+            features = self._learned_from.of(model, ordered)
+            dist = self._widths.apply(features, forecast(model, X))
+            yield transform(recalibrator, dist, groups, features)
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
