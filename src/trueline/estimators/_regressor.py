@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -17,6 +17,7 @@ from trueline._labels import check_labels
 from trueline._progress import show_steps
 from trueline._validation import FloatArray, RandomState
 from trueline.distributions import Distribution, Support, average
+from trueline.estimators._adapt import Adaptable, Calibration
 from trueline.estimators._checks import (
     check_groups,
     check_params,
@@ -59,7 +60,7 @@ from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
 
 
-class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, Adaptable):  # type: ignore[misc]
     """A regressor whose intervals contain the outcome as often as they claim.
 
     The forecasts of the wrapped estimator on rows that it was not trained on are compared with
@@ -146,6 +147,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         folds do not allow that, from 50,000 rows on, or with ``shrinkage=False``.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
+    shift_ : ShiftWeights
+        The shift that a model made by `adapt` follows.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray
@@ -322,6 +325,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
                 )
             else:
                 self.recalibrator_ = fit_map(recalibrator, data, forecasts, inner, shrinkage)
+        kept = inner if recalibrator.needs_features else LearningSplits([], independent=True)
+        self._calibration = Calibration(data, forecasts, kept, seed)
         return models
 
     # ---- predict ---------------------------------------------------------------------
@@ -373,7 +378,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
             dist = self._widths.apply(ordered, forecast(model, X))
-            yield transform(recalibrator, dist, groups, ordered)
+            yield transform(recalibrator, dist, groups, ordered, self._weights_of(ordered))
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
@@ -490,11 +495,6 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=to_fit)
         return router.add(splitter=self.cv, method_mapping=to_split)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Readers that users register may be functions that cannot be pickled.
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_reader"}
 
     def __sklearn_tags__(self) -> Any:
         return inherited(super().__sklearn_tags__(), self.estimator)
