@@ -401,9 +401,14 @@ def _fit_shrunk(
     return recalibrator._fit_scaled(shrinkage, y, dist, sample_weight=sample_weight, **given)
 
 
-def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
+def transform(
+    recalibrator: Recalibrator, dist: Any, groups: Any, X: Any, weight: FloatArray | None
+) -> Any:
     """Transform, with the arguments that the recalibrator takes."""
-    return recalibrator.transform(dist, **_given(recalibrator, groups, X))
+    given = _given(recalibrator, groups, X)
+    if weight is not None and recalibrator.weighs_new_rows:
+        given["sample_weight"] = weight
+    return recalibrator.transform(dist, **given)
 
 
 def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:

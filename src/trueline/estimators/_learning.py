@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sklearn.frozen import FrozenEstimator
 
 from trueline.distributions import Distribution
+from trueline.estimators._adapt import Calibration
 from trueline.estimators._choice import CHOICE, TO_CHOOSE, Choice, choose, compare_on
 from trueline.estimators._crossfit import CrossFitter, out_of_fold
 from trueline.estimators._fitting import (
@@ -44,6 +45,7 @@ class Learned(NamedTuple):
     choice: Choice | None
     shrinkage: float
     maps: list[Recalibrator]
+    calibration: Calibration
 
 
 def learn(
@@ -78,7 +80,7 @@ def learn(
     if scale_estimator is not None or any(R.needs_features for R in maps.values()):
         inner = splits_to_learn(given, params.cv, data, raw.unique_rows, seed)
     learned_from, table = choose_features(data.X, fitted.folds, fitted.models[0])
-    data = data._replace(X=table)
+    of_user, data = data, data._replace(X=table)
     read_model = fitted.models[0] if params.dist is None else None
     widths, forecasts = learn_widths(
         scale_estimator, data, raw, inner, read_model, seed, params.support_, fitter
@@ -105,7 +107,11 @@ def learn(
             )
         else:
             found = [fit_map(maps[name], data, forecasts, inner, shrinkage)]
-    return Learned(fitted.models, averaged, learned_from, widths, choice, shrinkage, found)
+    kept = inner if maps[name].needs_features else LearningSplits([], independent=True)
+    calibration = Calibration(of_user, table, forecasts, kept, seed)
+    return Learned(
+        fitted.models, averaged, learned_from, widths, choice, shrinkage, found, calibration
+    )
 
 
 def _fit_models(

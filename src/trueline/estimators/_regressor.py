@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -17,6 +17,7 @@ from trueline._labels import check_labels
 from trueline._progress import show_steps
 from trueline._validation import FloatArray, RandomState
 from trueline.distributions import Distribution, Support, average
+from trueline.estimators._adapt import Adaptable
 from trueline.estimators._checks import (
     check_groups,
     check_params,
@@ -51,7 +52,7 @@ from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
 
 
-class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, Adaptable):  # type: ignore[misc]
     """A regressor whose intervals contain the outcome as often as they claim.
 
     The forecasts of the wrapped estimator on rows that it was not trained on are compared with
@@ -147,6 +148,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         folds do not allow that, from 50,000 rows on, or with ``shrinkage=False``.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
+    shift_ : ShiftWeights
+        The shift that a model made by `adapt` follows.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray
@@ -276,7 +279,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _keep(self, learned: Learned) -> None:
         """Take over what was learned."""
         self.ensemble_, self._widths = learned.averaged, learned.widths
-        self._learned_from = learned.learned_from
+        self._learned_from, self._calibration = learned.learned_from, learned.calibration
         self.scale_, self.shrinkage_ = learned.widths.learned, learned.shrinkage
         if learned.averaged:
             self.estimators_ = learned.models
@@ -333,7 +336,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         for model, recalibrator in pairs:
             features = self._learned_from.of(model, ordered)
             dist = self._widths.apply(features, forecast(model, X))
-            yield transform(recalibrator, dist, groups, features)
+            yield transform(recalibrator, dist, groups, features, self._weights_of(ordered))
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
@@ -450,11 +453,6 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=to_fit)
         return router.add(splitter=self.cv, method_mapping=to_split)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Readers that users register may be functions that cannot be pickled.
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_reader"}
 
     def __sklearn_tags__(self) -> Any:
         return inherited(super().__sklearn_tags__(), self.estimator)
