@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import trueline as tl
-from trueline.recalibration import _binary
+from trueline import documents
 
 _BEGIN = struct.calcsize("<8sH32s")
 
@@ -101,7 +101,7 @@ def changed(rng: np.random.Generator, originals: list[bytes]) -> bytes:
         if not data:
             return b""
     if rng.random() < 0.5 and len(data) > _BEGIN:
-        data[:10] = struct.pack("<8sH", _binary.MAGIC, _binary.VERSION)
+        data[:10] = struct.pack("<8sH", documents.MAGIC, documents.VERSION)
         data[10:_BEGIN] = hashlib.sha256(data[_BEGIN:]).digest()
     return bytes(data)
 

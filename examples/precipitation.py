@@ -112,12 +112,35 @@ def point_with_features(train: Rain, test: Rain, seed: int) -> tl.Distribution:
     return R.transform(test.point, X=test.features)
 
 
+def point_idr(train: Rain, test: Rain, seed: int) -> tl.Distribution:
+    return tl.IDR().fit(train.y, train.point).transform(test.point)
+
+
+def point_idr_smooth(train: Rain, test: Rain, seed: int) -> tl.Distribution:
+    return tl.IDR(smooth=True).fit(train.y, train.point).transform(test.point)
+
+
+def point_idr_guarded(train: Rain, test: Rain, seed: int) -> tl.Distribution:
+    """IDR of every other day, and a map of the days between."""
+    R = tl.IDR().fit(train.y[::2], train.point[::2])
+    guard = tl.Isotonic().fit(train.y[1::2], R.transform(train.point[1::2]))
+    return guard.transform(R.transform(test.point))
+
+
 def ensemble_as_it_is(train: Rain, test: Rain, seed: int) -> tl.Distribution:
     return test.ensemble
 
 
 def ensemble_isotonic(train: Rain, test: Rain, seed: int) -> tl.Distribution:
     return tl.Isotonic().fit(train.y, train.ensemble).transform(test.ensemble)
+
+
+def ensemble_idr(train: Rain, test: Rain, seed: int) -> tl.Distribution:
+    return tl.IDR().fit(train.y, train.ensemble).transform(test.ensemble)
+
+
+def ensemble_idr_smooth(train: Rain, test: Rain, seed: int) -> tl.Distribution:
+    return tl.IDR(smooth=True).fit(train.y, train.ensemble).transform(test.ensemble)
 
 
 def ensemble_with_features(train: Rain, test: Rain, seed: int) -> tl.Distribution:
@@ -132,9 +155,14 @@ RECIPES: dict[str, Recipe] = {
     "high-resolution forecast, `Isotonic`": point_isotonic,
     "high-resolution forecast, `Conditional`": point_conditional,
     "high-resolution forecast, `Conditional` with features of the ensemble": point_with_features,
+    "high-resolution forecast, `IDR`": point_idr,
+    "high-resolution forecast, `IDR(smooth=True)`": point_idr_smooth,
+    "high-resolution forecast, `IDR` of half the days, then `Isotonic`": point_idr_guarded,
     "ensemble as it is": ensemble_as_it_is,
     "ensemble, `Isotonic`": ensemble_isotonic,
     "ensemble, `Conditional` with its features": ensemble_with_features,
+    "ensemble, `IDR` of its mean": ensemble_idr,
+    "ensemble, `IDR(smooth=True)` of its mean": ensemble_idr_smooth,
 }
 COLUMNS = ("CRPS", "90% hold", "mean width", "lower ends below 0", "Brier score of rain")
 

@@ -69,28 +69,28 @@ def _list(context: typer.Context) -> None:
 @app.command("figure1")
 @command
 def _figure1(output: Output = None) -> None:
-    """A series before and after recalibration, simulated."""
+    """Figure 1: a series before and after recalibration, simulated."""
     _figure(1, output)
 
 
 @app.command("figure2")
 @command
 def _figure2(quick: Quick = False, output: Output = None) -> None:
-    """Calibrated classification: a linear classifier, recalibrated in three ways."""
+    """Figure 2: a linear classifier, recalibrated in three ways."""
     _run("reproduce.figure2", "rows", quick=quick, output=output)
 
 
 @app.command("figure3")
 @command
 def _figure3(output: Output = None) -> None:
-    """Intervals, the fitted map and the calibration plot, simulated."""
+    """Figure 3: intervals, the fitted map and the calibration plot, simulated."""
     _figure(3, output)
 
 
 @app.command("figure4")
 @command
 def _figure4(output: Output = None) -> None:
-    """Calibrated forecasts of one width, and of a width that depends on x, simulated."""
+    """Figure 4: one width, and a width that depends on x, simulated."""
     _figure(4, output)
 
 
@@ -107,7 +107,7 @@ def _table1(
     fresh: Fresh = False,
     output: Output = None,
 ) -> None:
-    """Eight data sets and four models, before and after recalibration."""
+    """Table 1: eight data sets and four models, before and after recalibration."""
     options = {"datasets": datasets, "models": models, "splits": splits, "jobs": jobs}
     _run("reproduce.table1", "fits", **options, quick=quick, fresh=fresh, output=output)
 
@@ -122,7 +122,7 @@ def _forecast(
     fresh: Fresh = False,
     output: Output = None,
 ) -> None:
-    """Daily sales, forecast by a recurrent network and recalibrated in the order of time."""
+    """Figures 3 and 6: daily sales, forecast by a recurrent network and recalibrated in time."""
     options = {"stores": stores, "seeds": seeds, "jobs": jobs}
     _run("reproduce.forecast", "fits", **options, quick=quick, fresh=fresh, output=output)
 
@@ -137,23 +137,56 @@ def _inventory(
     fresh: Fresh = False,
     output: Output = None,
 ) -> None:
-    """Orders of a perishable item, planned with forecasts before and after recalibration."""
+    """Table 2: orders of a perishable item, planned with forecasts before and after."""
     options = {"stores": stores, "seeds": seeds, "jobs": jobs}
     _run("reproduce.inventory", "fits", **options, quick=quick, fresh=fresh, output=output)
+
+
+@app.command("epochs")
+@command
+def _epochs(
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Beyond the paper: the results with networks that are trained for other lengths."""
+    _run("reproduce.epochs", "fits", jobs=jobs, quick=quick, fresh=fresh, output=output)
 
 
 @app.command("depth")
 @command
 def _depth(
     epochs: Annotated[
-        int | None, Option(help="Epochs of training. Default: 60, with --quick 2.")
+        int | None, Option(help="Epochs of training. Default: 40, with --quick 2.")
     ] = None,
+    seeds: Annotated[
+        int | None, Option(help="Networks, each with a seed. Default: 3, with --quick 2.")
+    ] = None,
+    jobs: Jobs = 2,
     quick: Quick = False,
     fresh: Fresh = False,
     output: Output = None,
 ) -> None:
-    """The depth of every pixel of an image, forecast by a DenseNet and recalibrated."""
-    _run("reproduce.depth", "images", epochs=epochs, quick=quick, fresh=fresh, output=output)
+    """Figure 5: the depth of every pixel of an image, forecast by a DenseNet."""
+    options = {"epochs": epochs, "seeds": seeds, "jobs": jobs}
+    _run("reproduce.depth", "images", **options, quick=quick, fresh=fresh, output=output)
+
+
+@app.command("benchmark")
+@command
+def _benchmark(
+    sets: Annotated[list[str] | None, Option(help="A data set; repeatable. Default: all.")] = None,
+    models: Annotated[list[str] | None, Option(help="A model; repeatable. Default: all.")] = None,
+    seeds: Annotated[int | None, Option(help="Seeds. Default: 10, with --quick 1.")] = None,
+    jobs: Jobs = 2,
+    quick: Quick = False,
+    fresh: Fresh = False,
+    output: Output = None,
+) -> None:
+    """Beyond the paper: four methods on sixteen data sets, beside published scores."""
+    options = {"sets": sets, "models": models, "seeds": seeds, "jobs": jobs}
+    _run("reproduce.benchmark", "fits", **options, quick=quick, fresh=fresh, output=output)
 
 
 @app.command("pages")

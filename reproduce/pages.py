@@ -70,6 +70,11 @@ def command_line(name: str, options: Mapping[str, Any]) -> str:
     return f'make reproduce ARGS="{shlex.join(words)}"'
 
 
+def hours(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the time that the records took, with two decimals."""
+    return f"{sum(record['seconds'] for record in records) / 3600:.2f}"
+
+
 # ---- tables ----------------------------------------------------------------------------
 
 

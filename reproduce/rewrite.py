@@ -17,6 +17,7 @@ NUMBERS = {
     "table1": "splits.jsonl",
     "forecast": "runs.jsonl",
     "inventory": "runs.jsonl",
+    "epochs": "runs.jsonl",
     "depth": "depth.csv",
 }
 

@@ -113,7 +113,9 @@ def test_rain(real, what):
 
 @DATA
 @pytest.mark.filterwarnings("ignore::trueline.CalibrationWarning")
-@pytest.mark.parametrize("recipe", ["point_isotonic", "ensemble_isotonic"])
+@pytest.mark.parametrize(
+    "recipe", ["point_isotonic", "ensemble_isotonic", "point_idr", "ensemble_idr_smooth"]
+)
 def test_forecasts_of_rain_have_a_mass_at_zero_and_none_below(real, recipe):
     train, test = real.precipitation.load(1)
     dist = getattr(real.precipitation, recipe)(train, test, 0)
@@ -123,6 +125,23 @@ def test_forecasts_of_rain_have_a_mass_at_zero_and_none_below(real, recipe):
     dry = test.y == 0.0
     gain = ((train.y == 0.0).mean() - dry) ** 2 - (dist.pmf(0.0) - dry) ** 2
     assert gain.mean() > 3.0 * gain.std() / np.sqrt(gain.size)
+
+
+@DATA
+@pytest.mark.parametrize(
+    "recipe, lead, most",
+    [
+        ("point_idr", 1, 0.732),
+        ("point_idr_smooth", 1, 1.02 * 0.732),
+        ("point_idr_guarded", 1, 1.02 * 0.732),
+        ("ensemble_idr", 1, 0.670),
+        ("point_idr", 4, 0.945),
+        ("ensemble_idr", 4, 0.878),
+    ],
+)
+def test_isotonic_laws_of_rain_reach_the_published_crps(real, recipe, lead, most):
+    found = real.precipitation.measure(getattr(real.precipitation, recipe), lead)
+    assert found[0] < most
 
 
 @DATA

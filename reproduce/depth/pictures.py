@@ -78,20 +78,22 @@ def draw_calibration(path: Path, found: Mapping[str, Results]) -> None:
             fontsize="small",
             handlelength=3.2,
         )
-    n = int(found["both"].test["before"].n.sum())
-    figure.suptitle(f"Depth: calibration on {n:,} test pixels")
+    first, *others = found["both"].test("before")
+    title = f"Depth: calibration on {int(first.n.sum()):,} test pixels"
+    figure.suptitle(f"{title}, means of {1 + len(others)} networks" if others else title)
     save(figure, path)
 
 
 def _curves(ax: Any, found: Results) -> None:
     low, high = (np.clip(LEVELS + side * found.band, 0.0, 1.0) for side in (-1.0, 1.0))
-    label = f"{CHANCE}, by images"
-    ax.fill_between(LEVELS, low, high, color=MUTED, alpha=0.25, linewidth=0.0, label=label)
+    ax.fill_between(LEVELS, low, high, color=MUTED, alpha=0.25, linewidth=0.0, label=CHANCE)
     diagonal(ax)
     for (variant, name), look in zip(VARIANTS.items(), looks(len(VARIANTS)), strict=True):
-        label = f"{name}: error {found.numbers[variant]['calibration_error']:.2e}"
+        label = f"{name}: error {found.numbers[variant].mean['calibration_error']:.2e}"
+        for judged in found.test(variant):
+            ax.plot(LEVELS, judged.curve, color=look.color, linewidth=0.7, alpha=0.5)
         form = look.line() | look.markers()
-        ax.plot(LEVELS, found.test[variant].curve, label=label, markevery=2, **form)
+        ax.plot(LEVELS, found.curve(variant), label=label, markevery=2, **form)
     ax.set(xlabel="expected probability", ylabel="observed frequency")
     unit_square(ax)
 

@@ -6,7 +6,7 @@ give all measures over all pixels, and their variation when images, not pixels, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,51 +107,100 @@ class Judged:
         p = LEVELS[_ERROR]
         return float((p * (1.0 - p)).sum() / self.floor())
 
-    def resampled(self, draws: int = DRAWS, seed: int = 0) -> Resampled:
-        """Draw as many images as there are with replacement, `draws` times."""
-        k = len(self)
-        rng = np.random.default_rng(seed)
-        times = rng.multinomial(k, np.full(k, 1.0 / k), draws).astype(np.float64)
-        n = times @ self.n
-        return Resampled(times @ self.below / n[:, None], times @ self.sums["inside"] / n)
+
+# ---- chance ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Resampled:
-    """Curves and coverages of images drawn with replacement, one row per draw."""
+    """Scores of drawn images by several networks, and the weights of drawn networks.
+
+    Attributes
+    ----------
+    curves : ndarray, (draws, networks, 21)
+    coverage : ndarray, (draws, networks)
+    weights : ndarray, (draws, networks)
+        They add up to 1.
+    """
 
     curves: FloatArray
     coverage: FloatArray
+    weights: FloatArray
+
+    @property
+    def mean_curves(self) -> FloatArray:
+        """Means of the curves of the drawn networks, (draws, 21)."""
+        return np.einsum("dn,dnl->dl", self.weights, self.curves)
 
     def error_interval(self) -> tuple[float, float]:
-        """Return the middle 95% of the calibration errors."""
-        return _middle(errors(self.curves))
+        """Return the middle 95% of the mean calibration errors."""
+        return _middle((self.weights * errors(self.curves)).sum(axis=1))
 
     def coverage_interval(self) -> tuple[float, float]:
-        """Return the middle 95% of the coverages."""
-        return _middle(self.coverage)
+        """Return the middle 95% of the mean coverages."""
+        return _middle((self.weights * self.coverage).sum(axis=1))
 
 
-def half_width(*parts: Judged, draws: int = DRAWS, seed: int = 0) -> FloatArray:
-    """Return the half-width of a band that holds the whole curve in 95% of draws of images.
+def resampled(networks: Sequence[Judged], draws: int = DRAWS, seed: int = 0) -> Resampled:
+    """Draw as many images as there are with replacement, and as many networks.
 
-    Several parts, such as the test images and those that a map was fitted on, are drawn
-    separately and their deviations added. The width is proportional to the root of p (1 - p), as
-    for independent pixels: the variance at the outer levels depends on a few images and is often
-    underestimated.
+    All networks are scored on the same drawn images, because they forecast the same images.
     """
-    off = sum(
-        (part.resampled(draws, seed + i).curves - part.curve for i, part in enumerate(parts)),
-        start=np.zeros((draws, LEVELS.size)),
-    )
+    k = len(networks[0])
+    if any(not np.array_equal(one.place, networks[0].place) for one in networks):
+        raise ValueError("the networks were judged on different images; expected the same.")
+    images, trainings = np.random.default_rng(seed).spawn(2)
+    times = images.multinomial(k, np.full(k, 1.0 / k), draws).astype(np.float64)
+    curves, coverage = [], []
+    for one in networks:
+        n = times @ one.n
+        curves.append(times @ one.below / n[:, None])
+        coverage.append(times @ one.sums["inside"] / n)
+    weights = _network_weights(len(networks), draws, trainings)
+    return Resampled(np.stack(curves, axis=1), np.stack(coverage, axis=1), weights)
+
+
+def _network_weights(count: int, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Return the weights of the networks in a mean over drawn networks, (draws, networks).
+
+    The mean of m networks drawn with replacement has (m - 1) / m of the variance of the mean of m
+    trainings. Deviations of the weights from 1 / m are therefore multiplied by the root of
+    m / (m - 1), with which the variance is right on average.
+    """
+    equal = np.full((draws, count), 1.0 / count)
+    if count == 1:
+        return equal
+    drawn = rng.multinomial(count, np.full(count, 1.0 / count), draws) / count
+    return equal + np.sqrt(count / (count - 1.0)) * (drawn - equal)
+
+
+def half_width(*parts: Sequence[Judged], draws: int = DRAWS, seed: int = 0) -> FloatArray:
+    """Return the half-width of a band that holds the whole mean curve in 95% of draws.
+
+    Each part is judged by every network. Several parts, such as the test images and those that a
+    map was fitted on, are drawn separately and their deviations added. The width is proportional
+    to the root of p (1 - p), as for independent pixels: the variance at the outer levels depends on
+    a few images and is often underestimated.
+    """
+    off = np.zeros((draws, LEVELS.size))
+    for i, part in enumerate(parts):
+        off += resampled(part, draws, seed + i).mean_curves - mean_curve(part)
     shape = np.sqrt(LEVELS * (1.0 - LEVELS))
     worst = np.abs(off[:, 1:-1] / shape[1:-1]).max(axis=1)
     return shape * np.quantile(worst, CONFIDENCE)
 
 
+def mean_curve(networks: Sequence[Judged]) -> FloatArray:
+    """Return the mean of the curves of some networks."""
+    return np.mean([one.curve for one in networks], axis=0)
+
+
 def errors(curves: FloatArray) -> FloatArray:
     """Return Eq. 9 of one curve, or of each row."""
     return np.square(curves[..., _ERROR] - LEVELS[_ERROR]).sum(axis=-1)
+
+
+# ---- scoring ---------------------------------------------------------------------------
 
 
 def judge(batches: Iterable[Batch], maps: Mapping[str, Recalibrator | None]) -> dict[str, Judged]:

@@ -17,7 +17,6 @@ from reproduce.sales.networks import (
     MODELS,
     Networks,
     Series,
-    make,
     one_day,
     one_thread,
 )
@@ -58,7 +57,7 @@ def measure(task: Task) -> dict[str, Any]:
     series = Series.of(store)
     forecasts, n_fit, half_life = one_day(series, Networks.fit(series, seed, size))
     for name in MODELS[1:]:
-        model = make(name, seed, size).fit(series.train.X, series.train.y)
+        model = size.network(name, seed).fit(series.train.X, series.train.y)
         forecasts[name] = model.predict_dist(series.test.X)
     y = series.test.y
     weeks = Weeks.of(series.test.dates, FIRST)

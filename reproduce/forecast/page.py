@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from reproduce.cells import MEASURES, Cell, columns
-from reproduce.pages import comma_separated, markdown, number, page, share
-from reproduce.sales.networks import BASELINES, VARIANTS
+from reproduce.pages import comma_separated, hours, markdown, number, page, share
+from reproduce.sales.networks import BASELINES, FULL, VARIANTS
 
 _MEASURES = (MEASURES[0], "mdape", *MEASURES[1:])
 _SIZES = ("n_train", "n_test")
@@ -62,6 +62,8 @@ def page_of(records: Sequence[dict[str, Any]], command: str, made: str) -> str:
     stores = [cell.records[0]["store"] for cell in cells]
     values = {
         "made": made,
+        "hours": hours(records),
+        "epochs": " | ".join(map(str, FULL.epochs)),
         "side_by_side": _side_by_side(cells),
         "beyond": _beyond(cells),
         "periods": _by_period(cells),

@@ -22,7 +22,6 @@ from reproduce.sales.networks import (
     Size,
     by_lead,
     by_lead_daily,
-    make,
     one_thread,
     stack,
 )
@@ -171,7 +170,7 @@ class Days:
             "daily": by_lead_daily(rolled, new, half_life),
         }
         for name in MODELS[1:]:
-            model = make(name, seed, size).fit(series.train.X, series.train.y)
+            model = size.network(name, seed).fit(series.train.X, series.train.y)
             found[name] = _flat(ahead(model, origins))
 
         def of_day(dist: Distribution) -> Callable[[int], Distribution]:

@@ -23,8 +23,8 @@ from reproduce.inventory.rewards import (
     title,
     tolerances,
 )
-from reproduce.pages import comma_separated, markdown, page, share
-from reproduce.sales.networks import BASELINES, RECALIBRATED, VARIANTS
+from reproduce.pages import comma_separated, hours, markdown, page, share
+from reproduce.sales.networks import BASELINES, FULL, RECALIBRATED, VARIANTS
 
 #: Table 2 of the paper, in dollars, a mean over four stores.
 PAPER = {"concrete": 60_082.0, "ensemble": 60_894.0, "training": 61_690.0}
@@ -66,6 +66,8 @@ def page_of(records: Sequence[dict[str, Any]], command: str, made: str) -> str:
     group = places(records)
     values = {
         "made": made,
+        "hours": hours(records),
+        "lengths": ", ".join(map(str, FULL.epochs)),
         "side_by_side": _gains(group, ["training"], [0.0]),
         "beyond": _gains(group, RECALIBRATED, tolerances(policies_of(group))),
         "rewards": _rewards(group),
@@ -85,11 +87,14 @@ def _gains(group: list[Place], forecasts: Sequence[str], shown: Sequence[float])
     ours = (_percent(PAPER["training"] / PAPER[name] - 1.0) for name in BASELINES)
     rows = [(f"paper, {VARIANTS['training']}", "not given", *ours)]
     for tolerance in shown:
-        for one in forecasts:
+        for one in ("before", *forecasts):
             found = (
-                gain(group, planner(one, tolerance), planner(other, tolerance)) for other in others
+                ""
+                if one == other
+                else _ranged(gain(group, planner(one, tolerance), planner(other, tolerance)))
+                for other in others
             )
-            rows.append((title(planner(one, tolerance)), *map(_ranged, found)))
+            rows.append((title(planner(one, tolerance)), *found))
     return markdown(("earns more than", *(VARIANTS[other] for other in others)), rows)
 
 

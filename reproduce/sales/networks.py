@@ -53,15 +53,32 @@ MODELS = ("dropout", "concrete", "ensemble")
 
 
 class Size(NamedTuple):
-    """The size of a run: epochs, days between origins, paths per forecast, days to plan."""
+    """The size of a run.
 
-    epochs: int
+    Attributes
+    ----------
+    epochs : tuple of int
+        Of each of the models.
+    every : int
+        Days between rolling origins.
+    paths : int
+        Per forecast.
+    days : int
+        To plan.
+    """
+
+    epochs: tuple[int, ...]
     every: int
     paths: int
     days: int
 
+    def network(self, model: str, seed: int) -> Any:
+        """Return an untrained network."""
+        return make(model, seed, self.epochs[MODELS.index(model)])
 
-FULL, QUICK = Size(150, 28, 100, 214), Size(10, 91, 20, 42)
+
+#: The epochs are those that `reproduce.epochs` chooses on the training days.
+FULL, QUICK = Size((80, 20, 10), 28, 100, 214), Size((10, 10, 10), 91, 20, 42)
 
 
 def settings_of_maps(size: Size) -> dict[str, str]:
@@ -73,19 +90,21 @@ def settings_of_maps(size: Size) -> dict[str, str]:
     }
 
 
-def make(model: str, seed: int, size: Size) -> Any:
-    """Return an untrained network."""
+def make(model: str, seed: int, epochs: int) -> Any:
+    """Return an untrained network. None stops early: that would need days held out at random."""
     from trueline.models import (
         ConcreteDropoutGRURegressor,
         DeepEnsembleGRURegressor,
         GRURegressor,
     )
 
-    common: dict[str, Any] = {"max_epochs": size.epochs, "random_state": seed}
+    common: dict[str, Any] = {
+        "max_epochs": epochs,
+        "validation_fraction": 0.0,
+        "random_state": seed,
+    }
     if model == "dropout":
-        # The paper leaves out the observation noise. Dropout of one half makes early stopping
-        # unnecessary, which would need validation days from the training period.
-        return GRURegressor(noise=None, validation_fraction=0.0, **common)
+        return GRURegressor(noise=None, **common)  # the paper leaves out the observation noise
     if model == "concrete":
         return ConcreteDropoutGRURegressor(**common)
     return DeepEnsembleGRURegressor(forecast="normal", **common)
@@ -155,7 +174,7 @@ class Networks:
         W = series.train
         splits = list(rolling_origins(W, first=FIRST_ORIGIN, every=size.every))
         rows = [np.arange(len(W)), *(train for train, _ in splits)]
-        model = make("dropout", seed, size)
+        model = size.network("dropout", seed)
         whole, *others = fit_many(model, [(W.X[r], W.y[r]) for r in rows])
         tested = [test for _, test in splits]
         return cls(whole, list(zip(others, tested, strict=True)))

@@ -11,7 +11,7 @@ from reproduce.journal import Journal
 from reproduce.pages import command_line, folder
 from reproduce.pictures import require_matplotlib
 from reproduce.sales.data import load_sales
-from reproduce.sales.networks import FULL, MODELS, QUICK, STORES, Size, make, settings_of_maps
+from reproduce.sales.networks import FULL, MODELS, QUICK, STORES, Size, settings_of_maps
 from reproduce.tasks import check_counts, chosen, description, require_torch, run_missing, versions
 
 SEEDS, QUICK_SEEDS = 5, 1
@@ -88,5 +88,5 @@ def options_of(records: Sequence[dict[str, Any]], quick: bool) -> dict[str, Any]
 
 def settings(size: Size) -> dict[str, str]:
     """Return what the results depend on, apart from store and seed."""
-    models = {name: description(make(name, 0, size)) for name in MODELS}
+    models = {name: description(size.network(name, 0)) for name in MODELS}
     return versions() | models | settings_of_maps(size)

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         sharpness as sharpness,
     )
     from trueline.recalibration import (
+        IDR as IDR,
         Auto as Auto,
         BetaCalibration as BetaCalibration,
         Conditional as Conditional,
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
         Scaling as Scaling,
         Smooth as Smooth,
     )
+    from trueline.shift import shift_weights as shift_weights
     from trueline.streams import Online as Online
 
 __version__ = "0.2.0"
@@ -107,8 +109,9 @@ _PUBLIC = {
     "calibration_test conditional_coverage coverage crps ence evaluate interval_score "
     "interval_widths log_score marginal_calibration pinball_loss pit pit_difference pit_histogram "
     "recalibration_map sharpness",
-    "recalibration": "Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
+    "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
+    "shift": "shift_weights",
     "streams": "Online",
 }
 # Modules that are offered as they are.
@@ -122,6 +125,7 @@ _MODULES = [
     "inventory",
     "models",
     "series",
+    "shift",
     "streams",
     "testing",
     "tracking",

@@ -9,7 +9,7 @@ from trueline.recalibration._document import read
 from trueline.streams import Online
 
 _STORED: list[type[Recalibrator]] = [*BY_NAME.values(), Online]
-_CLASSES = {c.__name__: c for c in _STORED if c.is_exportable}
+_CLASSES = {c.__name__: c for c in _STORED if c.is_stored}
 
 
 def load(path: str | os.PathLike[str] | bytes, *, max_bytes: int = 1 << 28) -> Recalibrator:

@@ -31,8 +31,8 @@ def lines(capsys):
 BRIEF = [
     "fitting on all rows",
     *(f"fitting fold {k} of 3" for k in (1, 2, 3)),
+    *(f"fitting on fewer rows, fit {k} of 3" for k in (1, 2, 3)),
     "learning the width",
-    *(f"estimating the shrinkage, fit {k} of 3" for k in (1, 2, 3)),
     "fitting the map",
     "done",
 ]

@@ -62,6 +62,15 @@ def test_every_kind_of_forecast(case, tmp_path):
     np.testing.assert_allclose(read(out)["q0.37"].to_numpy(), expected, rtol=1e-14)
 
 
+def test_isotonic_laws_of_a_document(normal, tmp_path):
+    file, out = normal.write(tmp_path / "new.csv"), tmp_path / "out.csv"
+    R = tl.IDR().fit(normal.y, normal.dist)
+    R.to_json(tmp_path / "map.json")
+    tl.files.apply(tl.load(tmp_path / "map.json"), file, out, quantiles=[0.37])
+    expected = R.transform(normal.dist).ppf(0.37)
+    np.testing.assert_array_equal(read(out)["q0.37"].to_numpy(), expected)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 @pytest.mark.usefixtures("small_chunks")
 def test_groups(normal, ending, tmp_path):

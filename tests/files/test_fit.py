@@ -219,11 +219,12 @@ def test_a_score_beyond_numbers_names_its_row(tmp_path):
     "recalibrator, columns, message",
     [
         (tl.Conditional(), {}, "is learned from features and cannot be fitted on a file"),
+        (tl.IDR(), {}, "IDR() is not learned from sorted scores and cannot be fitted on a file"),
         (tl.Grouped(), {}, "needs the column of the groups. Name it with Columns(group=...)."),
         (tl.BetaCalibration(), {"group": "region"}, "expected Grouped(BetaCalibration())."),
         (None, {"group": "id"}, "Is it a name of each row rather than of a group?"),
     ],
-    ids=["features", "no groups", "groups", "too many groups"],
+    ids=["features", "no scores", "no groups", "groups", "too many groups"],
 )
 def test_what_cannot_be_fitted_on_a_file(
     normal, recalibrator, columns, message, monkeypatch, tmp_path

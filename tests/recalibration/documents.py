@@ -3,7 +3,7 @@
 import json
 import re
 
-from trueline.recalibration._checksum import with_checksum
+from trueline.documents import with_checksum
 
 
 def signed(document):

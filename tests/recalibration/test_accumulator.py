@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import trueline as tl
-from trueline.recalibration import Preparation, ScoreAccumulator, _accumulator, _binary
+from trueline import documents
+from trueline.recalibration import Preparation, ScoreAccumulator, _accumulator
 from trueline.recalibration._document import InvalidMapError
 from trueline.scores import ScoreRows
 
@@ -162,10 +163,10 @@ def test_scores_of_forecasts_that_were_prepared_differently_do_not_merge():
 )
 def test_bytes_are_checked_completely(field, value):
     (one, *_), _ = interval_parts(COUNTS)
-    document = _binary.decode(one.to_bytes(), json.loads, _accumulator._expect, MOST)
+    document = documents.decode(one.to_bytes(), json.loads, _accumulator._expect, MOST)
     assert document.keys() >= {field}
     with pytest.raises((ValueError, InvalidMapError)):
-        ScoreAccumulator.from_bytes(_binary.encode(document | {field: value}), MOST)
+        ScoreAccumulator.from_bytes(documents.encode(document | {field: value}), MOST)
 
 
 def test_outcomes_that_the_preparation_excludes_are_counted():

@@ -13,7 +13,7 @@ import pytest
 
 import trueline as tl
 from benchmarks.fuzz import make_maps, mutate
-from trueline.recalibration import _binary
+from trueline.documents import _binary
 
 rng = np.random.default_rng(0)
 

@@ -12,6 +12,8 @@ Y = np.array([0.5, -1.0, 2.0, 2.0, 0.1])
 F = tl.Normal(np.zeros(5), 1.0)
 GROUPS = ["a", "b", "a", "b", "a"]
 
+# What every map that is a law of the score can do.
+LAW = {"is_exportable", "is_stored", "keeps_scores"}
 COMMON = [tl.Isotonic(), tl.Smooth(), tl.BetaCalibration(), tl.Scaling(), tl.Auto()]
 
 
@@ -19,6 +21,8 @@ CAPABILITIES = (
     "learns_from_scores",
     "is_mergeable",
     "is_exportable",
+    "is_stored",
+    "keeps_scores",
     "needs_groups",
     "needs_features",
 )
@@ -32,7 +36,7 @@ def able(R):
 @pytest.mark.parametrize("recalibrator", COMMON, ids=repr)
 def test_one_map_for_all_rows(recalibrator):
     R = recalibrator.fit(Y, F)
-    assert able(R) == {"learns_from_scores", "is_mergeable", "is_exportable"}
+    assert able(R) == {"learns_from_scores", "is_mergeable", *LAW}
     assert R.groups_ is None
     assert R.laws() == {None: R.law_}
     assert R.law("any group") is R.law_
@@ -42,7 +46,7 @@ def test_one_map_for_all_rows(recalibrator):
 
 def test_one_map_per_group():
     R = tl.Grouped().fit(Y, F, groups=GROUPS)
-    assert able(R) == {"learns_from_scores", "is_mergeable", "is_exportable", "needs_groups"}
+    assert able(R) == {"learns_from_scores", "is_mergeable", "needs_groups", *LAW}
     assert list(R.laws()) == ["a", "b", None]
     assert R.law("not seen") is R.law() is R.laws()[None]
     assert [R.n_fit("a"), R.n_fit("b"), R.n_fit("not seen"), R.n_fit()] == [3.0, 2.0, 5.0, 5.0]
@@ -50,7 +54,7 @@ def test_one_map_per_group():
 
 def test_a_stream():
     R = tl.Online(window=3).fit(Y, F)
-    assert able(R) == {"is_exportable"}
+    assert able(R) == LAW
     assert R.laws() == {None: R.law_}
     assert R.n_fit() == 3.0
 
@@ -67,6 +71,16 @@ def test_features():
         R.n_fit()
 
 
+def test_isotonic_laws():
+    R = tl.IDR().fit(Y, F)
+    assert able(R) == {"is_mergeable", "is_stored"}
+    assert (R.n_fit(), R.score_kind_) == (5.0, "standardised")
+    with pytest.raises(NotImplementedError, match=r"^IDR does not have one law of the score"):
+        R.law()
+    with pytest.raises(NotImplementedError, match=r"^IDR does not compress\.$"):
+        R.compress(10)
+
+
 def test_a_class_of_ones_own_promises_nothing_by_itself():
     class Own(tl.Recalibrator):
         def fit(self, y, dist, sample_weight=None, groups=None, X=None):
@@ -79,7 +93,7 @@ def test_a_class_of_ones_own_promises_nothing_by_itself():
             return True
 
     R = Own()
-    assert able(R) == {"needs_features"}
+    assert able(R) == {"needs_features", "keeps_scores"}
     with pytest.raises(NotImplementedError, match=r"^Own does not have groups\.$"):
         R.rename_groups({})
 

@@ -20,12 +20,17 @@ RECALIBRATORS = [
     tl.Grouped(tl.BetaCalibration()),
     tl.Grouped(tl.Scaling(), shrinkage=0.5),
     tl.Grouped(tl.Auto([tl.Scaling(), tl.Isotonic()], cv=2)),
+    tl.IDR(),
 ]
 
 
 # Five folds of four candidates take their time, so with all defaults on one base only.
 def test_contract_of_auto_with_its_defaults():
     check_recalibrator(tl.Auto(), [BASES["Normal"]], tolerance=0.0)
+
+
+def test_contract_of_smooth_isotonic_laws():
+    check_recalibrator(tl.IDR(smooth=True), [BASES["Point"]], tolerance=0.0)
 
 
 @pytest.mark.parametrize("base", BASES)

@@ -23,6 +23,7 @@ FITTED = {
     "Conditional(random_state=0), fitted on 1,200 rows": (
         lambda: tl.Conditional(random_state=0).fit(Y, F, X=Y[:, None])
     ),
+    "IDR(smooth=True), fitted on 1,200 rows": lambda: tl.IDR(smooth=True).fit(Y, F),
 }
 
 

@@ -18,7 +18,9 @@ OPTIONS = {
     "table1": ["datasets", "models", "splits", "jobs", "quick", "fresh", "output"],
     "forecast": ["stores", "seeds", "jobs", "quick", "fresh", "output"],
     "inventory": ["stores", "seeds", "jobs", "quick", "fresh", "output"],
-    "depth": ["epochs", "quick", "fresh", "output"],
+    "epochs": ["jobs", "quick", "fresh", "output"],
+    "depth": ["epochs", "seeds", "jobs", "quick", "fresh", "output"],
+    "benchmark": ["sets", "models", "seeds", "jobs", "quick", "fresh", "output"],
     "pages": [],
 }
 

@@ -10,22 +10,21 @@ import pytest
 
 import trueline as tl
 from reproduce import ExperimentError
-from reproduce.depth import experiment as depth, network as depth_network, pictures
-from reproduce.depth.data import DepthImages
-from reproduce.depth.network import (
-    FORECASTS,
-    LONGEST,
-    MOMENTS,
-    Epochs,
-    Size,
-    Work,
-    held_out,
+from reproduce.depth import (
+    experiment as depth,
+    moments as depth_moments,
+    network as depth_network,
+    pictures,
 )
-from reproduce.depth.page import chance_table, csv_of, table
+from reproduce.depth.data import DepthImages
+from reproduce.depth.moments import MOMENTS
+from reproduce.depth.network import FORECASTS, LONGEST, Size, held_out, training_seconds
+from reproduce.depth.page import chance_table, csv_of, numbers_of, page_of, table
 from reproduce.depth.pictures import Shown, draw_calibration, draw_images, typical
-from reproduce.depth.results import Results
+from reproduce.depth.results import VARIANTS, Results, Scores
 from reproduce.depth.scores import LEVELS, judge
-from reproduce.journal import _line
+from reproduce.depth.work import Work
+from reproduce.journal import Journal, _line
 from trueline.clusters import Batch, fit_batches
 
 pytest.importorskip("torch")
@@ -34,7 +33,8 @@ needs_data = pytest.mark.skipif(
     not os.environ.get("TRUELINE_DATA"), reason="TRUELINE_DATA is not set"
 )
 TINY = Size(every=1, epochs=2, samples=3, layers=(1, 1), growth_rate=2, first_channels=2)
-FILES = ["calibration.png", "depth.csv", "depth.md", "images.png", "network.safetensors"]
+FILES = ["calibration.png", "depth.csv", "depth.md", "images.png"]
+NETWORKS = ["network-0.safetensors", "network-1.safetensors"]
 
 
 def made_up():
@@ -58,15 +58,16 @@ def small(monkeypatch):
     """Images of our own, and hardly a network."""
     monkeypatch.setattr(depth_network, "load_depth", made_up)
     monkeypatch.setattr(depth, "FULL", TINY)
-    monkeypatch.setattr(depth_network, "_CHUNK", 16)
+    monkeypatch.setattr(depth, "SEEDS", 2)
+    monkeypatch.setattr(depth_moments, "_CHUNK", 16)
 
 
 def run(target, *, progress=lambda done, share: None, **given):
-    options = {"quick": False, "fresh": False, "epochs": None}
+    options = {"quick": False, "fresh": False, "epochs": None, "seeds": None, "jobs": 1}
     return depth.run(**(options | given), output=target, progress=progress)
 
 
-def journal(target):
+def lines(target):
     return [json.loads(line) for line in (target / "runs.jsonl").read_text().splitlines()]
 
 
@@ -108,11 +109,11 @@ def test_a_tenth_of_the_images_is_held_out_by_whole_runs():
 
 def test_a_run_and_the_same_again(small, tmp_path):
     text = run(tmp_path)
-    assert "were forecast already" not in text
+    assert "existed already" not in text
     there = sorted(path.name for path in tmp_path.iterdir())
-    assert there == sorted([*FILES, MOMENTS, "runs.jsonl"])
-    before = {name: (tmp_path / name).read_bytes() for name in (*FILES, "runs.jsonl")}
-    assert "160 of 160 images were forecast already; --fresh starts again." in run(tmp_path)
+    assert there == sorted([*FILES, *NETWORKS, MOMENTS, "runs.jsonl"])
+    before = {name: (tmp_path / name).read_bytes() for name in (*FILES, *NETWORKS, "runs.jsonl")}
+    assert "320 of 320 forecasts existed already; --fresh starts again." in run(tmp_path)
     for name, content in before.items():
         assert (tmp_path / name).read_bytes() == content, name
 
@@ -122,49 +123,112 @@ def test_a_stopped_run_continues(small, tmp_path):
     run(whole)
 
     def stop(done, share):
-        if len(list((stopped / MOMENTS).glob("*.npy"))) == 3:
+        if len(list((stopped / MOMENTS).glob("seed0/*.npy"))) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         run(stopped, progress=stop)
     assert not (stopped / "depth.md").exists()
     shares = []
-    # 16 images a file: two files and 8 images of the images to train, 8 held out.
+    # There are 16 images in a file.
     text = run(stopped, progress=lambda done, share: shares.append(share))
-    assert "48 of 160 images were forecast already" in text
+    assert "48 of 320 forecasts existed already" in text
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
-    assert (stopped / "depth.csv").read_bytes() == (whole / "depth.csv").read_bytes()
+    assert untimed(stopped) == untimed(whole)
     assert (stopped / "images.png").read_bytes() == (whole / "images.png").read_bytes()
+
+
+def untimed(target):
+    """The numbers but for the times."""
+    rows = csv.DictReader((target / "depth.csv").read_text().splitlines())
+    return [{k: v for k, v in row.items() if not k.endswith("_seconds")} for row in rows]
+
+
+def test_stopped_training_continues_and_its_times_add_up(small, tmp_path):
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    run(whole)
+
+    def stop(done, share):
+        if done == 2 * 72:  # one epoch of each network
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stopped, progress=stop)
+    epochs = [(r["seed"], r["epoch"]) for r in lines(stopped) if r.get("kind") == "epoch"]
+    assert epochs == [(0, 1), (1, 1)]
+    run(stopped)
+    for seed in (0, 1):
+        file = f"{MOMENTS}/seed{seed}/test-0000.npy"
+        assert (stopped / file).read_bytes() == (whole / file).read_bytes()
+    records = [r for r in lines(stopped) if r.get("kind") == "epoch"]
+    assert [(r["seed"], r["epoch"]) for r in records] == [*epochs, (0, 2), (1, 2)]
+    rows = list(csv.DictReader((stopped / "depth.csv").read_text().splitlines()))
+    for row in rows:
+        if row["network"] != "mean":
+            expected = sum(r["cpu_seconds"] for r in records if r["seed"] == int(row["network"]))
+            assert float(row["training_seconds"]) == pytest.approx(expected)
+
+
+def test_a_repeated_epoch_counts_once(tmp_path):
+    journal = Journal(tmp_path / "runs.jsonl", {})
+    for seed, epoch, seconds in ((0, 1, 5.0), (1, 1, 100.0), (0, 2, 3.0), (0, 2, 4.0)):
+        record = {"kind": "epoch", "seed": seed, "epoch": epoch, "cpu_seconds": seconds}
+        journal.append(record)
+    assert training_seconds(journal, 0) == 9.0
+
+
+def test_two_processes_make_what_one_makes(small, tmp_path, monkeypatch):
+    one, two = tmp_path / "one", tmp_path / "two"
+    # Other processes do not see the size of the fixture.
+    monkeypatch.setattr(depth_moments, "_CHUNK", 32)
+    run(one)
+    run(two, jobs=2)
+    assert untimed(one) == untimed(two)
+    for name in ("images.png", "calibration.png", f"{MOMENTS}/seed1/test-0001.npy"):
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
+
+
+def test_a_run_with_fewer_networks_keeps_the_others(small, tmp_path):
+    run(tmp_path, seeds=1)
+    assert "--seeds 1" in (tmp_path / "depth.md").read_text()
+    run(tmp_path)
+    numbers = untimed(tmp_path)
+    assert [row["network"] for row in numbers[:3]] == ["mean", "0", "1"]
+    run(tmp_path, seeds=1)
+    assert untimed(tmp_path) == numbers
+    with pytest.raises(ExperimentError, match="--seeds is 0; expected 1 or more"):
+        run(tmp_path, seeds=0)
 
 
 def test_a_damaged_file_of_forecasts_is_made_again(small, tmp_path):
     run(tmp_path)
-    file = tmp_path / MOMENTS / "test-0002.npy"
-    content, numbers = file.read_bytes(), (tmp_path / "depth.csv").read_bytes()
+    file = tmp_path / MOMENTS / "seed1" / "test-0002.npy"
+    content, numbers = file.read_bytes(), untimed(tmp_path)
     file.write_bytes(content[:-40])
-    assert "144 of 160 images" in run(tmp_path)
+    assert "304 of 320 forecasts" in run(tmp_path)
     assert file.read_bytes() == content
-    assert (tmp_path / "depth.csv").read_bytes() == numbers
+    assert untimed(tmp_path) == numbers
 
 
 def test_forecasts_of_another_network_are_made_again(small, tmp_path):
     run(tmp_path)
-    head, *records = journal(tmp_path)
-    lines = [head, *({**record, "weights": "0" * 64} for record in records)]
-    for line in lines:
+    found = lines(tmp_path)
+    for line in found:
         line.pop("checksum")
-    (tmp_path / "runs.jsonl").write_text("".join(map(_line, lines)))
-    assert "were forecast already" not in run(tmp_path)
+        if line.get("kind") == "moments" and line["seed"] == 1:
+            line["weights"] = "0" * 64
+    (tmp_path / "runs.jsonl").write_text("".join(map(_line, found)))
+    assert "160 of 320 forecasts existed already" in run(tmp_path)
 
 
 def test_fresh_starts_again(small, tmp_path):
     run(tmp_path)
     (tmp_path / MOMENTS / "mine.npy").write_bytes(b"not ours")
-    (tmp_path / "network.safetensors").write_bytes(b"damaged")
+    (tmp_path / "network-1.safetensors").write_bytes(b"damaged")
     with pytest.raises(ExperimentError, match=r"not a checkpoint.*Or start again with --fresh"):
         run(tmp_path)
-    assert "were forecast already" not in run(tmp_path, fresh=True)
+    assert "existed already" not in run(tmp_path, fresh=True)
     assert (tmp_path / MOMENTS / "mine.npy").exists()
 
 
@@ -176,28 +240,14 @@ def test_other_settings_are_not_mixed_in(small, tmp_path):
         run(tmp_path, epochs=0)
 
 
-def test_progress_leaves_out_earlier_work(monkeypatch):
-    monkeypatch.setattr(depth_network, "_TRAINING", 4.0)
+def test_progress_leaves_out_earlier_work():
     reports = []
     work = Work(lambda done, share: reports.append((done, share)), 100.0)
-    epoch = Epochs(work, 5, begun=True)
-    epoch(2, 4, 0)  # where it goes on from
-    assert not reports
-    epoch(3, 4, 0)
-    epoch.finish(4)
-    epoch.finish(4)
-    assert reports == [(5, pytest.approx(20 / 60)), (10, pytest.approx(40 / 60))]
+    work.skip(40.0)
+    work.did(5, 20.0)
     work.skip(10.0)
-    work.did(10, 10.0)
-    assert reports[-1] == (20, 1.0)
-
-
-def test_new_training_reports_its_first_epoch(monkeypatch):
-    monkeypatch.setattr(depth_network, "_TRAINING", 4.0)
-    reports = []
-    work = Work(lambda done, share: reports.append((done, share)), 80.0)
-    Epochs(work, 5, begun=False)(1, 4, 0)
-    assert reports == [(5, 0.25)]
+    work.did(10, 30.0)
+    assert reports == [(5, pytest.approx(20 / 60)), (15, 1.0)]
 
 
 # ---- results ---------------------------------------------------------------------------
@@ -205,21 +255,24 @@ def test_new_training_reports_its_first_epoch(monkeypatch):
 
 @pytest.fixture(scope="module")
 def found():
-    """Results of forecasts that are four times too sure."""
+    """Results of three networks whose forecasts are too sure, each by another factor."""
 
-    def batch(n, seed, spread):
+    def batch(n, seed, spread, std):
         rng = np.random.default_rng(seed)
         mean = rng.uniform(2.0, 5.0, (n, 6, 8))
         off = 0.4 * rng.normal(size=(n, 1, 1)) + 0.3 * rng.normal(size=mean.shape)
-        return Batch(mean + spread * off, mean, np.full(mean.shape, 0.125))
+        return Batch(mean + spread * off, mean, np.full(mean.shape, std))
 
-    sets = {"training": batch(60, 0, 0.8), "held": batch(40, 1, 1.0), "test": batch(50, 2, 1.0)}
-    maps = {"before": None} | {n: fit_batches([sets[n]]) for n in ("training", "held")}
-    return Results(
-        judge([sets["test"]], maps),
-        {name: judge([sets[name]], {name: maps[name]})[name] for name in ("training", "held")},
-        {name: np.arange(len(part.y)) // 2 for name, part in sets.items()},
-    )
+    kinds = {"training": (60, 0, 0.8), "held": (40, 1, 1.0), "test": (50, 2, 1.0)}
+
+    def scores(std):
+        sets = {name: batch(*kind, std) for name, kind in kinds.items()}
+        maps = {"before": None} | {n: fit_batches([sets[n]]) for n in ("training", "held")}
+        fitted = {n: judge([sets[n]], {n: maps[n]})[n] for n in ("training", "held")}
+        return Scores(judge([sets["test"]], maps), fitted)
+
+    runs = {name: np.arange(n) // 2 for name, (n, _, _) in kinds.items()}
+    return Results([scores(std) for std in (0.1, 0.125, 0.15)], runs)
 
 
 def both(found):
@@ -227,43 +280,83 @@ def both(found):
     return dict.fromkeys(FORECASTS, found)
 
 
+def csv_rows(found):
+    times = [(60.0, 6.0), (120.0, 12.0), (180.0, 18.0)]
+    return list(csv.DictReader(io.StringIO(csv_of(both(found), times))))
+
+
+def test_numbers_are_means_over_the_networks(found):
+    for variant, (mean, networks) in found.numbers.items():
+        assert len(networks) == 3
+        for name in ("rmse", "calibration_error", "calibration_floor", "coverage", "width"):
+            values = [one[name] for one in networks]
+            np.testing.assert_allclose(mean[name], np.mean(values), rtol=1e-12)
+        errors = [judged.calibration_error for judged in found.test(variant)]
+        assert found.numbers[variant].range("calibration_error") == (min(errors), max(errors))
+        curves = [judged.curve for judged in found.test(variant)]
+        np.testing.assert_allclose(found.curve(variant), np.mean(curves, axis=0))
+
+
+def test_intervals_contain_the_chance_of_the_training(found):
+    """The networks differ before recalibration, so the interval is longer than those of images."""
+    mean, networks = found.numbers["before"]
+    own = [one["coverage_high"] - one["coverage_low"] for one in networks]
+    assert mean["coverage_high"] - mean["coverage_low"] > 1.2 * max(own)
+    assert mean["coverage_low"] < mean["coverage"] < mean["coverage_high"]
+
+
 def test_tables_have_one_line_per_forecast_and_variant(found):
-    assert len(chance_table(both(found.numbers)).splitlines()) == 8
-    lines = table(both(found.numbers)).splitlines()
-    assert [line.split("|")[1].strip() for line in lines[2:]] == [
+    numbers = both(found.numbers)
+    assert len(chance_table(numbers).splitlines()) == 8
+    rows = table(numbers).splitlines()
+    assert [row.split("|")[1].strip() for row in rows[2:]] == [
         f"{forecast}, {variant}"
         for forecast in ("dropout and noise", "dropout alone")
         for variant in ("before", "training images", "held-out images")
     ]
-    n = found.numbers["held"]
-    assert f"{n['calibration_error']:.3e}" in lines[4]
-    assert f"{n['calibration_error'] / n['calibration_floor']:.2f}" in lines[4]
+    n = found.numbers["held"].mean
+    assert f"{n['calibration_error']:.3e}" in rows[4]
+    assert f"{n['calibration_error'] / n['calibration_floor']:.2f}" in rows[4]
 
 
 def test_the_csv_has_every_number(found):
-    rows = list(csv.DictReader(io.StringIO(csv_of(both(found)))))
-    names = ["dropout and noise"] * 3 + ["dropout alone"] * 3
-    assert [row["forecast"] for row in rows] == names
-    assert [list(row.values())[1:] for row in rows[:3]] == [
-        list(row.values())[1:] for row in rows[3:]
-    ]
-    rows = rows[:3]
-    assert [row["variant"] for row in rows] == ["before", "training images", "held-out images"]
-    assert [row["fit_images"] for row in rows] == ["", "60", "40"]
-    for row, (name, judged) in zip(rows, found.test.items(), strict=True):
-        assert float(row["rmse"]) == judged.rmse
-        assert float(row["coverage"]) == judged.mean("inside")
-        assert [float(row[f"below_{p:g}"]) for p in LEVELS] == judged.curve.tolist()
-        assert float(row["calibration_floor"]) == found.numbers[name]["calibration_floor"]
+    rows = csv_rows(found)
+    assert [row["forecast"] for row in rows] == ["dropout and noise"] * 12 + ["dropout alone"] * 12
+    for row, other in zip(rows[:12], rows[12:], strict=True):
+        assert list(row.values())[1:] == list(other.values())[1:]
+    assert [row["network"] for row in rows[:12]] == ["mean", "0", "1", "2"] * 3
+    for i, variant in enumerate(VARIANTS):
+        mean, *networks = rows[4 * i : 4 * i + 4]
+        assert mean["variant"] == VARIANTS[variant]
+        assert mean["fit_images"] == {"before": "", "training": "60", "held": "40"}[variant]
+        assert float(mean["training_seconds"]) == 120.0
+        assert [float(mean[f"below_{p:g}"]) for p in LEVELS] == found.curve(variant).tolist()
+        for row, judged in zip(networks, found.test(variant), strict=True):
+            assert float(row["rmse"]) == judged.rmse
+            assert float(row["coverage"]) == judged.mean("inside")
+            assert [float(row[f"below_{p:g}"]) for p in LEVELS] == judged.curve.tolist()
+
+
+def test_the_page_is_written_from_the_csv(found):
+    numbers = numbers_of(csv_rows(found))
+    assert table(numbers) == table(both(found.numbers))
+    assert chance_table(numbers) == chance_table(both(found.numbers))
+    text = page_of(numbers, "depth", "Made.")
+    assert "means over 3 networks" in text
+    assert "a network took 2 minutes to train and\n0 to forecast" in text
+    assert "{{" not in text
 
 
 def test_floors_count_the_images_of_the_map(found):
-    test, fitted = found.test["held"], found.fitted["held"]
-    n = found.numbers["held"]
-    assert n["calibration_floor"] == test.floor() + fitted.floor()
-    pairs = test.floor(np.arange(50) // 2) + fitted.floor(np.arange(40) // 2)
-    assert n["floor_by_runs"] == pairs
-    assert found.numbers["before"]["calibration_floor"] == found.test["before"].floor()
+    pairs = []
+    networks = found.numbers["held"].networks
+    for n, test, fitted in zip(networks, found.test("held"), found.fitted("held"), strict=True):
+        assert n["calibration_floor"] == test.floor() + fitted.floor()
+        pairs.append(test.floor(np.arange(50) // 2) + fitted.floor(np.arange(40) // 2))
+        assert n["floor_by_runs"] == pairs[-1]
+    np.testing.assert_allclose(found.numbers["held"].mean["floor_by_runs"], np.mean(pairs))
+    before = found.numbers["before"].networks[0]
+    assert before["calibration_floor"] == found.test("before")[0].floor()
 
 
 def test_pictures(found, tmp_path):
@@ -287,7 +380,7 @@ def test_pictures(found, tmp_path):
 
 
 def test_images_are_chosen_by_the_order_of_their_errors(found):
-    judged = found.test["before"]
+    judged = found.test("before")[0]
     places = typical(judged)
     rmse = np.sqrt(judged.sums["squared_error"] / judged.n)
     ranks = [int((rmse < rmse[place]).sum()) for place in places]
@@ -301,5 +394,5 @@ def test_a_quick_run(command, folder):
     page_ = (folder / "here" / "depth.md").read_text()
     assert '`make reproduce ARGS="depth --quick"`' in page_
     again = command("depth", "--quick", "--output", "here")
-    assert "122 of 122 images were forecast already" in again.out
+    assert "244 of 244 forecasts existed already" in again.out
     assert (folder / "here" / "depth.md").read_text() == page_

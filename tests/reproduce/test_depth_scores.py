@@ -7,7 +7,7 @@ import pytest
 
 import trueline as tl
 from reproduce.depth import scores
-from reproduce.depth.scores import LEVELS, half_width, judge
+from reproduce.depth.scores import LEVELS, _network_weights, half_width, judge, resampled
 from tests.clusters.batches import cut, pictures, rows
 from trueline.clusters import Batch, fit_batches
 
@@ -96,15 +96,51 @@ def test_blocks_of_images_that_are_wrong_together_raise_the_floor():
 
 def test_the_bootstrap_draws_images():
     judged = judge([pictures(60)], {"a": None})["a"]
-    drawn = judged.resampled(seed=3)
-    assert drawn.curves.shape == (2000, 21)
-    np.testing.assert_array_equal(drawn.curves, judged.resampled(seed=3).curves)
+    drawn = resampled([judged], seed=3)
+    assert drawn.curves.shape == (2000, 1, 21)
+    np.testing.assert_array_equal(drawn.curves, resampled([judged], seed=3).curves)
+    np.testing.assert_array_equal(drawn.weights, 1.0)
     # Its variance is that of the formula, but for 59 / 60 and the noise of 2,000 draws.
-    np.testing.assert_allclose(drawn.curves.var(axis=0)[1:-1], judged.variances()[1:-1], rtol=0.15)
+    found = drawn.mean_curves.var(axis=0)[1:-1]
+    np.testing.assert_allclose(found, judged.variances()[1:-1], rtol=0.15)
     low, high = drawn.coverage_interval()
     assert low < judged.mean("inside") < high
     low, high = drawn.error_interval()
     assert 0 < low < high
+
+
+def test_networks_alike_add_no_chance():
+    judged = judge([pictures(40)], {"a": None})["a"]
+    one, three = resampled([judged]), resampled([judged] * 3)
+    np.testing.assert_allclose(three.error_interval(), one.error_interval())
+    np.testing.assert_allclose(three.coverage_interval(), one.coverage_interval())
+    np.testing.assert_allclose(half_width([judged] * 3), half_width([judged]))
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_drawn_networks_have_the_variance_of_the_mean_of_trainings(count):
+    values = np.random.default_rng(0).normal(size=count)
+    weights = _network_weights(count, 40_000, np.random.default_rng(1))
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    means = weights @ values
+    np.testing.assert_allclose(means.mean(), values.mean(), atol=0.02)
+    # 40,000 draws give a variance to about 1%.
+    np.testing.assert_allclose(means.var(), values.var(ddof=1) / count, rtol=0.04)
+
+
+def test_networks_are_drawn_with_the_same_images():
+    """The difference of two networks on the same images varies less than with their own images."""
+    batch = pictures(40)
+    worse = batch._replace(std=0.9 * batch.std)
+    first, second = (judge([b], {"a": None})["a"] for b in (batch, worse))
+    drawn = resampled([first, second])
+    apart = drawn.coverage[:, 0] - drawn.coverage[:, 1]
+    assert apart.var() < 0.2 * drawn.coverage.var(axis=0).sum()
+    other = judge(
+        [batch._replace(mask=batch.mask & (np.arange(40) > 0)[:, None, None])], {"a": None}
+    )
+    with pytest.raises(ValueError, match="different images"):
+        resampled([first, other["a"]])
 
 
 def test_the_band_holds_whole_curves():
@@ -115,14 +151,14 @@ def test_the_band_holds_whole_curves():
         right = batch._replace(std=np.full(batch.y.shape, np.sqrt(1.25)))
         judged = judge([right], {"a": None})["a"]
         off = np.abs(judged.curve - LEVELS)
-        inside.append((off <= half_width(judged, draws=400)).all())
+        inside.append((off <= half_width([judged], draws=400)).all())
     # 95% of 200 within four standard errors of 1.5%.
     assert np.mean(inside) > 0.95 - 4 * 0.0154
 
 
 def test_two_parts_make_the_band_wider():
     first, second = (judge([pictures(30, seed)], {"a": None})["a"] for seed in (0, 1))
-    assert (half_width(first, second)[1:-1] > half_width(first)[1:-1]).all()
+    assert (half_width([first], [second])[1:-1] > half_width([first])[1:-1]).all()
 
 
 def test_levels_hold_those_of_the_error():

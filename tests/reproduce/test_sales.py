@@ -18,7 +18,7 @@ needs_data = pytest.mark.skipif(
     not os.environ.get("TRUELINE_DATA"), reason="TRUELINE_DATA is not set"
 )
 DAY = np.timedelta64(1, "D")
-SMALL = Size(epochs=1, every=60, paths=8, days=30)
+SMALL = Size(epochs=(1, 1, 1), every=60, paths=8, days=30)
 
 
 class Drifting:
@@ -165,8 +165,8 @@ def test_a_day_after_a_closed_one_is_planned_from_the_last_whole_window(store, m
         def fit(self, X, y):
             return self
 
-    monkeypatch.setattr(inventory, "make", lambda *_: Untrained())
-    days = inventory.Days(series, Size(1, 60, 8, 214))
+    monkeypatch.setattr(sales, "make", lambda *_: Untrained())
+    days = inventory.Days(series, Size((1, 1, 1), 60, 8, 214))
     assert days.dates[-1] == LAST
     assert days.dates[days.closed].astype(str).tolist() == ["2016-12-25"]
     assert days.demand[days.closed] == 0.0
@@ -247,7 +247,7 @@ def test_weeks_begin_with_the_period_and_leave_out_its_first_day():
 
 
 def test_a_simulation_is_summarised_without_the_first_day(store):
-    days = inventory.Days(store(), Size(1, 60, 8, 30))
+    days = inventory.Days(store(), Size((1, 1, 1), 60, 8, 30))
     found = days.simulated(inventory.SeasonalNaive(days.before(7)))
     assert set(found) == {"reward", "sold", "lost", "spoiled", "came", "weekly"}
     assert len(found["weekly"]) == 5

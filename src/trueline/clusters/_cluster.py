@@ -24,6 +24,7 @@ from trueline._load import load
 from trueline._messages import listed, reason
 from trueline._validation import CalibrationWarning, UnknownGroupsWarning, level
 from trueline._warnings import each_warning_once, warn
+from trueline.documents import decode, encode
 from trueline.files import Columns, FileError, Forecasts, Layout
 from trueline.files._apply import AddedColumns
 from trueline.files._chunks import Chunk, GroupCodes
@@ -32,7 +33,6 @@ from trueline.files._source import File
 from trueline.files._transformer import Transformer
 from trueline.metrics import EvaluationAccumulator, FileEvaluation
 from trueline.recalibration import FIRST_ROWS, Key, Preparation, Recalibrator, ScoreAccumulator
-from trueline.recalibration._binary import decode, encode
 
 #: Number of states that are merged at a time.
 FAN = 16

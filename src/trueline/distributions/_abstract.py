@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions._atoms import Atoms
-from trueline.distributions._disagreement import Lines, lines_by_nodes
+from trueline.distributions._disagreement import Lines, lines_by_integrals, lines_by_nodes
 from trueline.distributions._public import PublicMethods
 from trueline.distributions._quadrature import Quadrature, integrals_below
 from trueline.distributions._shown import as_html, described
@@ -72,6 +72,8 @@ class Distribution(PublicMethods):
     _has_spread: ClassVar[bool] = True
     #: Whether the CRPS of a recalibrated forecast has a closed form; otherwise it is slow.
     _closed_crps: ClassVar[bool] = False
+    #: Whether `_integrals` has a closed form.
+    _exact_integrals: ClassVar[bool] = False
     #: Whether all mass is on atoms.
     _discrete: ClassVar[bool] = False
     #: Normal score up to which the CDF and the survival function have enough digits.
@@ -243,7 +245,10 @@ class Distribution(PublicMethods):
 
     def _lines(self, edges: FloatArray) -> Lines:
         """Straight lines that follow the CDF on panels between edges, (n, g, e); see `Lines`."""
-        return lines_by_nodes(self, edges)
+        if not self._exact_integrals:
+            return lines_by_nodes(self, edges)
+        x = edges.reshape(len(edges), -1)
+        return lines_by_integrals(edges, self._cdf(x), self._integrals(x))
 
     # ---- the score and its law -------------------------------------------------------
 

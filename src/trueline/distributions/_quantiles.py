@@ -13,7 +13,6 @@ from scipy.special import ndtr, ndtri
 from trueline._labels import labels_of
 from trueline._validation import CalibrationWarning, FloatArray, Rows, increasing_levels, matrix
 from trueline.distributions._abstract import Distribution, ThroughLaw
-from trueline.distributions._disagreement import Lines, lines_by_integrals
 from trueline.laws import Function, Law, NormalLaw, ScoreLaw, count_in_rows, expected
 
 # Number of levels of an outermost value from which it counts as a bound of the outcomes.
@@ -50,6 +49,7 @@ class Interpolated(ThroughLaw):
     nodes: FloatArray
     law: ScoreLaw
     _closed_crps: ClassVar[bool] = True
+    _exact_integrals: ClassVar[bool] = True
     _may_have_atoms = True
 
     @property
@@ -282,10 +282,6 @@ class Interpolated(ThroughLaw):
         ]
         found = tuple(a + b for a, b in zip(at, rest, strict=True))
         return found[0], found[1], found[2]
-
-    def _lines(self, edges: FloatArray) -> Lines:
-        x = edges.reshape(len(edges), -1)
-        return lines_by_integrals(edges, self._cdf(x), self._integrals(x))
 
     def _expect(self, func: Function) -> FloatArray:
         return expected(self, self.law, func)

@@ -19,7 +19,7 @@ from trueline._messages import did_you_mean
 from trueline._validation import CalibrationWarning, FloatArray, Rows, generator
 from trueline.distributions import Distribution, Normal, Support
 from trueline.estimators._checks import splits_by_group
-from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold
+from trueline.estimators._crossfit import CrossFitter, Fold, OutOfFold, out_of_fold
 from trueline.estimators._shrinkage import more_trees_factor
 from trueline.estimators._splits import LearningSplits, Split, find_copies, learning_splits
 from trueline.interop._sklearn import (
@@ -186,10 +186,15 @@ def uses_out_of_bag(estimator: Any, cv: Any, data: Data) -> bool:
 
 
 class Fitted(NamedTuple):
-    """Forecasts to calibrate on, models to predict with, and the ratio of their errors if known."""
+    """Forecasts to calibrate on, models to predict with, and what is known of fewer rows.
+
+    `fewer` are forecasts of models that were trained without two folds; `shrinkage` is the ratio of
+    the errors of the models to those of the forecasts, if it is known without them.
+    """
 
     folds: list[Fold]
     models: list[Any]
+    fewer: OutOfFold | None = None
     shrinkage: float | None = None
 
 
@@ -197,13 +202,13 @@ def expect_work(
     fitter: CrossFitter,
     splits: Sequence[Split],
     scale_estimator: Any,
-    recalibrator: Recalibrator,
     *,
+    needs_features: bool,
     refits: bool,
 ) -> None:
     """Announce a fit per split and one on all rows, the width and the map."""
     n = len(fitter.y)
-    per_row = _CONDITIONAL_SECONDS_PER_ROW if recalibrator.needs_features else _MAP_SECONDS_PER_ROW
+    per_row = _CONDITIONAL_SECONDS_PER_ROW if needs_features else _MAP_SECONDS_PER_ROW
     seconds = {MAP: per_row * n}
     if scale_estimator is not None:
         seconds[_WIDTH] = _WIDTH_SECONDS + _WIDTH_SECONDS_PER_ROW * n
@@ -216,6 +221,7 @@ def expect_work(
 def fit_models(
     fitter: CrossFitter,
     splits: Sequence[Split] | None,
+    thinned: Sequence[Split],
     sample_weight: FloatArray | None,
     *,
     ensemble: bool,
@@ -225,21 +231,27 @@ def fit_models(
     rows = np.arange(len(fitter.y))
     if splits is not None and ensemble:
         folds = fitter.fit_folds(splits, keep=True)
-        return Fitted(folds, [fold.model for fold in folds])
+        return Fitted(folds, [fold.model for fold in folds], _without_two(fitter, thinned))
     if splits is not None and not out_of_bag:
         model, folds = fitter.fit_all_and_folds(splits)
-        return Fitted(folds, [model])
+        return Fitted(folds, [model], _without_two(fitter, thinned))
     model = fitter.fit_all()
     if splits is None:
-        return Fitted([Fold(rows, fitter.forecast(model, fitter.X), model)], [model])
+        return Fitted([fitter.forecast_rows(model, rows)], [model])
     found = read_out_of_bag(model, fitter.X)
     if found is None:
         fitter.steps.expect(fits=len(splits) - 1.0)
-        return Fitted(fitter.fit_folds(splits), [model])
+        return Fitted(fitter.fit_folds(splits), [model], _without_two(fitter, thinned))
     error = fitter.y[found.rows] - found.forecast._centre()
     weight = None if sample_weight is None else sample_weight[found.rows]
     factor = more_trees_factor(error, found.more_noise, weight)
-    return Fitted([Fold(found.rows, found.forecast, model)], [model], factor)
+    return Fitted([Fold(found.rows, found.forecast, model)], [model], shrinkage=factor)
+
+
+def _without_two(fitter: CrossFitter, thinned: Sequence[Split]) -> OutOfFold | None:
+    if not thinned:
+        return None
+    return out_of_fold(fitter.fit_folds(thinned, name="fitting on fewer rows, fit"))
 
 
 def splits_to_learn(
@@ -320,6 +332,14 @@ def fit_map(
     return _fit_shrunk(recalibrator, y, dist, weight, groups, X, splits, shrinkage)
 
 
+def fit_rows(
+    recalibrator: Recalibrator, data: Data, rows: Rows, dist: Distribution
+) -> Recalibrator:
+    """Fit a map on one forecast of each of some rows."""
+    X, y, weight, groups = data.take(rows)
+    return _fit_shrunk(recalibrator, y, dist, weight, groups, X, None, 1.0)
+
+
 def fit_map_per_fold(
     recalibrator: Recalibrator,
     data: Data,
@@ -381,9 +401,14 @@ def _fit_shrunk(
     return recalibrator._fit_scaled(shrinkage, y, dist, sample_weight=sample_weight, **given)
 
 
-def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
+def transform(
+    recalibrator: Recalibrator, dist: Any, groups: Any, X: Any, weight: FloatArray | None
+) -> Any:
     """Transform, with the arguments that the recalibrator takes."""
-    return recalibrator.transform(dist, **_given(recalibrator, groups, X))
+    given = _given(recalibrator, groups, X)
+    if weight is not None and recalibrator.weighs_new_rows:
+        given["sample_weight"] = weight
+    return recalibrator.transform(dist, **given)
 
 
 def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:

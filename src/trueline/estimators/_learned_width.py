@@ -13,8 +13,10 @@ import numpy as np
 from trueline._validation import CalibrationWarning, FloatArray, RandomState, Rows, generator
 from trueline.distributions import Cut, Distribution, Normal, Point
 from trueline.distributions._atoms import Atoms
+from trueline.estimators._paired import simplest
 from trueline.estimators._splits import LearningSplits, Split
-from trueline.recalibration import BaggedTrees, Isotonic, as_features, tree_features
+from trueline.features import FeatureReader
+from trueline.recalibration import BaggedTrees, Isotonic, tree_features
 from trueline.recalibration._preparation import Preparation
 from trueline.scores import expected_distances
 
@@ -32,8 +34,6 @@ _LEAST_SHARE = 0.1
 _FEWEST_ROWS = 100
 # With fewer errors to learn from, the test rows of a split get the usual width.
 _FEWEST_ERRORS = 10
-# A more elaborate width must gain this many standard errors of the paired differences.
-_MARGIN = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class LearnedWidth:
     crps: dict[str, float]
     _width: float = 1.0  # of all rows, or the smallest learned one
     _regression: Any = None  # of absolute errors
-    _reads_x: bool = False
+    _reader: FeatureReader | None = None  # None if X is not used
 
     def apply(self, X: Any, dist: Distribution) -> Distribution:
         """Return the forecasts of these rows with this width."""
@@ -60,7 +60,7 @@ class LearnedWidth:
             return dist
         if self._regression is None:
             return rescaled(dist, np.full(len(dist), self._width))
-        features = _features(X if self._reads_x else None, dist)
+        features = _features(self._reader, X, dist)
         return rescaled(dist, self._positive(self._regression.predict(features)))
 
     def _positive(self, width: Any) -> FloatArray:
@@ -72,6 +72,7 @@ class _Forest:
     """Bagged trees for any table of numbers, as a regressor."""
 
     rng: np.random.Generator
+    categorical: Sequence[int] = ()
 
     def fit(
         self,
@@ -84,7 +85,13 @@ class _Forest:
         most, fewest = _TREES
         number = min(max(_ROWS_AND_TREES // len(y), fewest), most)
         trees = BaggedTrees(number, _LEAF, _SHARE, self.rng, _MOST_DRAWN)
-        self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=out_of_bag)
+        self.trees = trees.fit(
+            tree_features(X),
+            y,
+            sample_weight,
+            out_of_bag=out_of_bag,
+            categorical=self.categorical,
+        )
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
@@ -104,7 +111,7 @@ def learn_width(
 ) -> tuple[LearnedWidth, Distribution]:
     """Learn how the width of forecasts depends on x.
 
-    The features are X, if it is a table of numbers, the prediction, and the forecast's own
+    The features are X, as `FeatureReader` reads it, the prediction, and the forecast's own
     scale. "auto" compares one width for all rows, the forecast's own, and that of a forest on
     absolute errors by the held-out CRPS after recalibration. It chooses the simplest that no
     other beats by more than the noise.
@@ -140,7 +147,8 @@ def learn_width(
     >>> from sklearn.model_selection import KFold
     >>> import trueline as tl
     >>> from trueline.estimators._learned_width import learn_width
-    >>> from trueline.estimators._splits import LearningSplits
+    >>> from trueline.estimators._paired import simplest
+    from trueline.estimators._splits import LearningSplits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)
@@ -155,19 +163,22 @@ def learn_width(
         return unchanged, dist
     error = _absolute_errors(y, dist, sample_weight, atoms)
     usual = float(np.average(error, weights=sample_weight))
-    errors = _Errors(X, dist, error, usual, sample_weight, learning.splits, atoms)
-    if not isinstance(scale_estimator, str):
-        if usual == 0.0:  # there are no errors to learn from
-            return unchanged, dist
-        return _by_regression(scale_estimator, errors, n_jobs)
+    named = isinstance(scale_estimator, str)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
-    if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
+    if named and (not dist._affine_score or rows < _FEWEST_ROWS):
         return unchanged, dist
+    if usual == 0.0:  # there are no errors to learn from
+        return unchanged, dist
+    reader, features = _read(X, dist)
+    splits = learning.splits
+    errors = _Errors(reader, features, dist, error, usual, sample_weight, splits, atoms)
+    if not named:
+        return _by_regression(scale_estimator, errors, n_jobs)
     constant = LearnedWidth("constant", {}, usual) if dist._has_spread else unchanged
     candidates = {"constant": (constant, constant.apply(X, dist))}
     if dist._has_spread:
         candidates["own"] = unchanged, dist
-    forest = _Forest(generator(random_state))
+    forest = _Forest(generator(random_state), [] if reader is None else reader.categorical_)
     if learning.independent:
         candidates["learned"] = _by_out_of_bag(forest, errors)
     else:
@@ -192,9 +203,13 @@ def _absolute_errors(
 
 
 class _Errors(NamedTuple):
-    """Absolute errors of forecasts, their mean, and what they are learned from."""
+    """Absolute errors of forecasts, their mean, and what they are learned from.
 
-    X: Any
+    The reader is None if X is not used.
+    """
+
+    reader: FeatureReader | None
+    features: FloatArray
     dist: Distribution
     error: FloatArray
     usual: float
@@ -218,9 +233,9 @@ def _by_out_of_bag(forest: _Forest, errors: _Errors) -> tuple[LearnedWidth, Dist
     If rows are independent, these are valid. They are of trees that saw as many rows as those
     which predict new rows, while fewer rows of a fold can make errors look harder to foresee.
     """
-    reads_x, features = _read(errors.X, errors.dist)
+    features, reader = errors.features, errors.reader
     forest.fit(features, errors.error, errors.weight, out_of_bag=True)
-    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, forest, reads_x)
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, forest, reader)
     held_out = forest.trees.predict_out_of_bag(tree_features(features), errors.usual)
     return width, rescaled(errors.dist, width._positive(held_out))
 
@@ -232,7 +247,7 @@ def _by_regression(
     from sklearn.utils.parallel import Parallel, delayed
     from sklearn.utils.validation import has_fit_parameter
 
-    reads_x, features = _read(errors.X, errors.dist)
+    features, reader = errors.features, errors.reader
     weighted = errors.weight is not None and has_fit_parameter(regressor, "sample_weight")
 
     def rows_of(train: Rows) -> tuple[Any, ...]:
@@ -245,7 +260,7 @@ def _by_regression(
         (delayed(_predicted)(features[test], *rows_of(train)) for train, test in splits),
     )
     fitted_on_all, *predicted = Parallel(n_jobs)(jobs)
-    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, fitted_on_all, reads_x)
+    width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, fitted_on_all, reader)
     held_out = np.full(len(features), errors.usual)
     for (_, test), prediction in zip(splits, predicted, strict=True):
         held_out[test] = width._positive(prediction)
@@ -274,20 +289,16 @@ def _simplest(
 
     Splits without errors to learn from are left out of the comparison.
     """
-    best, *others = candidates
     splits = [(train, test) for train, test in errors.splits if errors.enough(train)]
     if not splits:
-        return candidates[best]
+        return next(iter(candidates.values()))
     tests = [test for _, test in splits]
     w = errors.weights(np.concatenate(tests))
     losses = {
         name: _held_out_crps(y, dist, errors, splits) for name, (_, dist) in candidates.items()
     }
     sizes = None if independent else [len(test) for test in tests]
-    for name in others:
-        gain, noise = _mean_and_error(losses[best] - losses[name], w, sizes)
-        if gain > _MARGIN * noise:
-            best = name
+    best = simplest(losses, w, sizes)
     width, honest = candidates[best]
     crps = {name: float(np.average(loss, weights=w)) for name, loss in losses.items()}
     return replace(width, crps=crps), honest
@@ -311,38 +322,18 @@ def _held_out_crps(
     return np.concatenate(losses)
 
 
-def _mean_and_error(
-    d: FloatArray, w: FloatArray | None, sizes: Sequence[int] | None = None
-) -> tuple[float, float]:
-    """Return the weighted mean of paired differences, and its standard error.
-
-    The error is that of independent rows. If rows of one split may resemble each other, as those of
-    a group do, `sizes` are the numbers of rows of the splits, and the error is the larger of that
-    and the one of independent splits.
-    """
-    share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
-    mean = float(share @ d)
-    off = share * (d - mean)
-    variance = float(off @ off)
-    if sizes is not None:
-        by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
-        among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
-        variance = max(variance, float(among_splits))
-    return mean, float(np.sqrt(variance))
-
-
-def _read(X: Any, dist: Distribution) -> tuple[bool, FloatArray]:
-    """Return whether X is a table of numbers that trees can read, and the features."""
+def _read(X: Any, dist: Distribution) -> tuple[FeatureReader | None, FloatArray]:
+    """Return a reader of X, None if X is no table that it can read, and the features."""
     try:
-        as_features(X)
+        reader = FeatureReader().fit(X)
     except (TypeError, ValueError):
-        return False, _features(None, dist)
-    return True, _features(X, dist)
+        return None, _features(None, X, dist)
+    return reader, _features(reader, X, dist)
 
 
-def _features(X: Any, dist: Distribution) -> FloatArray:
-    """Return X, unless None, beside the prediction and the forecast's scale, if it has one."""
-    columns = [] if X is None else [as_features(X)]
+def _features(reader: FeatureReader | None, X: Any, dist: Distribution) -> FloatArray:
+    """Return X, if there is a reader, beside the prediction and the forecast's scale, if any."""
+    columns = [] if reader is None else [reader.transform(X)]
     columns.append(dist._centre()[:, None])
     if dist._has_spread:
         columns.append(dist._width()[:, None])

@@ -9,13 +9,13 @@ errors shrink as rows are added, and how far two models disagree on a row that n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution
-from trueline.estimators._crossfit import CrossFitter, out_of_fold
+from trueline.estimators._crossfit import OutOfFold
 from trueline.estimators._splits import Split
 
 # This number of test rows estimates the ratio to within two hundredths, in two fits from 1,000 rows
@@ -27,35 +27,30 @@ _LEAST_FACTOR = 0.8
 
 
 def find_shrinkage(
-    fitter: CrossFitter,
-    thinned: Sequence[Split],
+    y: FloatArray,
     dist: Distribution,
-    with_width: Callable[[Distribution, Rows], Distribution],
+    fewer: OutOfFold,
     sample_weight: FloatArray | None,
     *,
     n_averaged: int,
 ) -> float:
-    """Return the factor of the scores; 1 without any splits of `thinned_splits`.
+    """Return the factor of the scores.
 
-    The forecasts `dist` of the fold models, one per row if each row is in one test set, are
-    compared with those of models that see fewer rows, after `with_width` has given the latter the
-    learned widths of the same rows. If `n_averaged` is not 0, this number of fold models predicts
-    together; otherwise one model that is refitted on all rows does.
+    The forecasts `dist` of the fold models, one per row, are compared with those of the models of
+    `thinned_splits`, which have the learned widths of the same rows. If `n_averaged` is not 0, this
+    number of fold models predicts together; otherwise one model that is refitted on all rows does.
     """
-    if not thinned:
-        return 1.0
-    n = len(fitter.y)
-    fewer = out_of_fold(fitter.fit_folds(thinned, name="estimating the shrinkage, fit"))
-    rows, y = fewer.rows, fitter.y[fewer.rows, None]
+    n, rows = len(y), fewer.rows
+    y = y[rows, None]
     weight = None if sample_weight is None else sample_weight[rows]
-    score = with_width(fewer.dist, rows)._score(y)[:, 0]
+    score = fewer.dist._score(y)[:, 0]
     if n_averaged:
         twice = np.flatnonzero(rows[:-1] == rows[1:])
         weight = None if weight is None else weight[twice]
         return ensemble_factor(score[twice], score[twice + 1], n_averaged, weight)
     fold_score = dist._take(rows)._score(y)[:, 0]
-    seen = float(np.mean([len(train) for train, _ in thinned]))
     # A thinned model lacks two folds, and a fold model one.
+    seen = n - float(np.mean([len(positions) for positions in fewer.positions]))
     sizes = (seen, 0.5 * (seen + n), float(n))
     return refit_factor(np.abs(fold_score), np.abs(score), sizes, fewer.positions, weight)
 
@@ -82,10 +77,13 @@ def more_trees_factor(
     return float(np.sqrt(max(left, _LEAST_FACTOR**2)))
 
 
-def thinned_splits(splits: Sequence[Split], n: int) -> list[Split]:
-    """Return splits that train without the test rows of two neighbours, and test on both.
+def thinned_splits(
+    splits: Sequence[Split], n: int, enough: int = _ENOUGH, farthest: int = 1
+) -> list[Split]:
+    """Return splits that train without the test rows of two folds, and test on both.
 
-    There are two or more, enough to test `_ENOUGH` rows. There are none from `_MANY` rows on, or
+    There are two or more, until as many test sets as come first hold `enough` rows. The two folds
+    are neighbours, and then up to `farthest` folds apart. There are none from `_MANY` rows on, or
     unless three or more splits partition the n rows and train on all rows that they do not test.
     """
     if n >= _MANY or len(splits) < 3:
@@ -97,13 +95,21 @@ def thinned_splits(splits: Sequence[Split], n: int) -> list[Split]:
         return []
     thinned: list[Split] = []
     tested = 0
-    for k, (train, test) in enumerate(splits):
-        after = tests[(k + 1) % len(tests)]
-        thinned.append((np.setdiff1d(train, after), np.concatenate([test, after])))
-        tested += len(test)
-        if tested >= _ENOUGH and len(thinned) >= 2:
+    for k, other in _pairs(len(tests), farthest):
+        train = np.setdiff1d(splits[k][0], tests[other])
+        thinned.append((train, np.concatenate([tests[k], tests[other]])))
+        tested += len(tests[k])
+        if tested >= enough and len(thinned) >= 2:
             break
     return thinned
+
+
+def _pairs(n_folds: int, farthest: int) -> Iterator[tuple[int, int]]:
+    """Yield each pair of folds once, neighbours in a circle first."""
+    for distance in range(1, min(farthest, n_folds // 2) + 1):
+        opposite = 2 * distance == n_folds
+        for k in range(distance if opposite else n_folds):
+            yield k, (k + distance) % n_folds
 
 
 def refit_factor(

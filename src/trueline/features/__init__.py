@@ -1,4 +1,4 @@
-"""Tables of features of any kind, and what they tell about an event."""
+"""Tables of features of any kind, read as numbers, and what they tell about an event."""
 
 from trueline.features._chance import held_out_chance
 from trueline.features._columns import (
@@ -10,6 +10,7 @@ from trueline.features._columns import (
     read_columns,
 )
 from trueline.features._given_x import FEWEST_ROWS, Found, Mean, chance_given_x
+from trueline.features._reader import FeatureReader, as_features
 from trueline.features._regions import EVERYWHERE, learn_regions
 from trueline.features._slabs import Slab, directions, worst_slab
 from trueline.features._table import Column, Table
@@ -20,11 +21,13 @@ __all__ = [
     "FEWEST_ROWS",
     "MISSING",
     "Column",
+    "FeatureReader",
     "Found",
     "Mean",
     "Parts",
     "Slab",
     "Table",
+    "as_features",
     "categories",
     "chance_given_x",
     "directions",

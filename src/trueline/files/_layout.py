@@ -110,8 +110,8 @@ class Layout:
             )
         if not recalibrator.learns_from_scores:
             raise FileError(
-                f"{recalibrator._call()} depends on the order of rows and cannot be fitted on a "
-                f"file; expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in "
+                f"{recalibrator._call()} is not learned from sorted scores and cannot be fitted on "
+                f"a file; expected isotonic, smooth, beta, scaling, grouped or auto. Fit it in "
                 f"Python: {type(recalibrator).__name__}().fit(y, dist)."
             )
         if recalibrator.needs_groups and self.group is None:

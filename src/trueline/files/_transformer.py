@@ -57,7 +57,7 @@ class Transformer:
                 f"was saved with trueline.load."
             )
         recalibrator._check_fitted()
-        if not recalibrator.is_exportable:
+        if recalibrator.needs_features:
             raise FileError("the map depends on features and cannot be applied to a file.")
         self._fitted = recalibrator
         layout, kind = forecasts.layout, recalibrator.score_kind_

@@ -1,19 +1,17 @@
 """Recalibrators: maps from scores to probabilities, fitted on held-out data."""
 
+from trueline.documents import sign
+from trueline.features import as_features
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
-from trueline.recalibration._checksum import sign
+from trueline.recalibration._bagged_trees import BaggedTrees, tree_features
 from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
+from trueline.recalibration._idr import IDR
 from trueline.recalibration._preparation import FIRST_ROWS, Preparation
-from trueline.recalibration._quantile_forest import (
-    BaggedTrees,
-    QuantileForest,
-    as_features,
-    tree_features,
-)
+from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 from trueline.scores import Key, ScoreRows, Scores
 
@@ -26,11 +24,13 @@ BY_NAME: dict[str, type[Recalibrator]] = {
     "grouped": Grouped,
     "auto": Auto,
     "conditional": Conditional,
+    "idr": IDR,
 }
 
 __all__ = [
     "BY_NAME",
     "FIRST_ROWS",
+    "IDR",
     "Auto",
     "BaggedTrees",
     "BetaCalibration",

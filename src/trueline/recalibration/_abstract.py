@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 from trueline._files import whole_file, write_text
 from trueline._validation import NotFittedError
 from trueline.distributions import Distribution, Support
+from trueline.documents import encode, with_checksum
 from trueline.interop import ForecastLike, check_forecast
 from trueline.laws import ScoreLaw
-from trueline.recalibration._binary import encode
-from trueline.recalibration._checksum import with_checksum
 from trueline.recalibration._preparation import Preparation
 from trueline.recalibration._shown import Shown
 from trueline.scores import KINDS, Key, Scores
@@ -39,6 +38,10 @@ class Recalibrator(Shown):
     ----------
     needs_groups, needs_features : bool
         Whether ``fit`` and ``transform`` need ``groups=`` or ``X=``.
+    reads_width : bool
+        Whether recalibrated forecasts are wider where the forecasts are.
+    weighs_new_rows : bool
+        Whether ``transform`` takes the weights of new rows, ``sample_weight=``.
     learns_from_scores : bool
         Whether the map is a function of the scores, their weights and groups, in any order, so
         that ``fit_scores`` can learn it.
@@ -47,6 +50,11 @@ class Recalibrator(Shown):
     is_exportable : bool
         Whether the fitted map is one law of the score, or one per group, that ``law`` and
         ``laws`` return, so that it can be written as a formula.
+    is_stored : bool
+        Whether ``to_json`` writes the map and `trueline.load` reads it.
+    keeps_scores : bool
+        Whether a recalibrated forecast has the score of its base, so that recalibrating it again
+        by the same map changes nothing.
 
     Examples
     --------
@@ -60,9 +68,13 @@ class Recalibrator(Shown):
     """
 
     needs_groups: ClassVar[bool] = False
+    reads_width: ClassVar[bool] = True
+    weighs_new_rows: ClassVar[bool] = False
     learns_from_scores: ClassVar[bool] = False
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False
+    is_stored: ClassVar[bool] = False
+    keeps_scores: ClassVar[bool] = True
     _state_fields: ClassVar[frozenset[str]] = frozenset({"scores"})  # keys of `_state()`
     _preparation: Preparation = Preparation()
 

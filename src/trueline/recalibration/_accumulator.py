@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import CalibrationWarning, FloatArray
+from trueline.documents import decode, encode
 from trueline.recalibration._abstract import Recalibrator
-from trueline.recalibration._binary import decode, encode
 from trueline.recalibration._document import (
     check_kind_of_score,
     groups_from_json,

@@ -22,11 +22,12 @@ from trueline._validation import (
     vector,
 )
 from trueline.distributions import Distribution, Quantiles, Support
+from trueline.features import FeatureReader
 from trueline.interop import ForecastLike, check_forecast
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
-from trueline.recalibration._quantile_forest import QuantileForest, as_features, weighted_quantiles
+from trueline.recalibration._quantile_forest import QuantileForest, weighted_quantiles
 from trueline.scores import ScoreRows
 
 # Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
@@ -104,6 +105,10 @@ class Conditional(Recalibrator):
     True
     """
 
+    keeps_scores = False
+    reads_width = False  # it learns the width itself
+    weighs_new_rows = True
+
     learner_: Any
     outer_: Isotonic
 
@@ -147,8 +152,9 @@ class Conditional(Recalibrator):
             As for `Recalibrator.fit`.
         groups : None
             A group can be a column of X.
-        X : (n, d) array-like
-            Features, numbers; NaN is allowed where the learner allows it.
+        X : (n, d) array-like or frame
+            Features. Missing values, text, categories and dates are read by a
+            `trueline.features.FeatureReader`.
         folds : sequence of (train, test), optional
             Row numbers; no row is in two test sets. The outer map is fitted on quantiles of the
             test rows that are learned from the training rows of their fold, so that groups and
@@ -164,9 +170,11 @@ class Conditional(Recalibrator):
         self._least_width = plain.least_width_
         dist = dist._widened(self._least_width)
         w = ScoreRows.of_outcomes(outcomes, dist, sample_weight).weights
-        scored = _Scored(_features(X, dist), dist._score(outcomes[:, None])[:, 0], w)
+        reader, table = FeatureReader(), _given(X)
+        features = _features(reader.fit(table), table, dist)
+        self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
+        scored = _Scored(features, dist._score(outcomes[:, None])[:, 0], w)
         self._way = _Way()
-        self.n_features_in_ = scored.features.shape[1] - 2
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
         self.learner_, self.outer_ = None, plain
@@ -299,7 +307,9 @@ class Conditional(Recalibrator):
         default = QuantileForest(min_samples_leaf=self._way.leaf, random_state=rng)
         learner: Any = copy.deepcopy(self.learner) or default
         if self._grows_forest:
-            return learner.fit(*scored, out_of_bag=out_of_bag)
+            return learner.fit(
+                *scored, out_of_bag=out_of_bag, categorical=self._features_reader.categorical_
+            )
         learner.fit(scored.features, scored.s)
         return learner
 
@@ -329,7 +339,12 @@ class Conditional(Recalibrator):
         return Quantiles(self.levels_, quantiles)
 
     def transform(
-        self, dist: ForecastLike, groups: ArrayLike | None = None, X: ArrayLike | None = None
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
     ) -> Distribution:
         """Return the recalibrated forecasts.
 
@@ -340,22 +355,21 @@ class Conditional(Recalibrator):
         groups : None
             A group can be a column of X.
         X : (n, d) array-like
-            Their features, with the columns of ``fit``.
+            Their features. The columns of a frame are found by name.
+        sample_weight : (n,) array-like, optional
+            The weight of each of these rows, see `Isotonic.transform`.
         """
         self._check_fitted()
         _refuse_groups(groups)
         dist = self.check_kind(dist)
         check_labels(dist=dist, X=X)
         wide = dist._widened(self._least_width)
-        features = _features(X, wide)
-        if features.shape[1] - 2 != self.n_features_in_:
-            raise ValueError(
-                f"X has {features.shape[1] - 2} columns; expected {self.n_features_in_}, as at fit."
-            )
+        features = _features(self._features_reader, _given(X), wide)
         if self.learner_ is None:
-            return self.outer_.transform(dist)
+            return self.outer_.transform(dist, sample_weight=sample_weight)
         quantiles = self._quantiles(self.learner_, features)
-        return self.outer_.transform(self._conditional(wide, quantiles))
+        conditional = self._conditional(wide, quantiles)
+        return self.outer_.transform(conditional, sample_weight=sample_weight)
 
     def merge(self, other: Self) -> Self:
         """Raise, because learners do not merge; fit on the rows of both."""
@@ -432,14 +446,18 @@ def _refuse_groups(groups: ArrayLike | None) -> None:
         )
 
 
-def _features(X: ArrayLike | None, dist: Distribution) -> FloatArray:
-    """Return X beside the centre of the forecast and the logarithm of its spread."""
+def _given(X: ArrayLike | None) -> ArrayLike:
     if X is None:
         raise ValueError(
             "X is missing; expected the features of each row, because Conditional learns the law "
             "of the score given x: fit(y, dist, X=X) and transform(dist, X=X)."
         )
-    a = as_features(X)
+    return X
+
+
+def _features(reader: FeatureReader, X: ArrayLike, dist: Distribution) -> FloatArray:
+    """Return X as numbers beside the centre of the forecast and the logarithm of its spread."""
+    a = reader.transform(X)
     if len(a) != len(dist):
         raise ValueError(f"X has {len(a)} rows but dist has {len(dist)}; expected the same number.")
     with np.errstate(divide="ignore"):

@@ -15,9 +15,8 @@ from trueline._messages import InputError, Option
 from trueline._validation import FloatArray
 from trueline.distributions import Support
 from trueline.distributions._atoms import Ends, Lattice
+from trueline.documents import MAGIC, checksum_is_right, decode
 from trueline.recalibration._abstract import FORMAT, VERSION, Recalibrator
-from trueline.recalibration._binary import MAGIC, decode
-from trueline.recalibration._checksum import checksum_is_right
 from trueline.recalibration._preparation import Preparation
 from trueline.scores import (
     KINDS,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trueline._validation import is_missing
 
 Dates = NDArray[np.datetime64]
 Step = np.timedelta64
@@ -116,13 +117,6 @@ def _one(item: Any, name: str, row: int) -> np.datetime64:
             f"or strings such as '2016-06-01'."
         )
     return np.datetime64(date.isoformat(), "us")
-
-
-def is_missing(item: Any) -> bool:
-    """Return whether an item is None, NaN, or NA or NaT of pandas."""
-    if item is None or type(item).__name__ in ("NaTType", "NAType"):
-        return True
-    return isinstance(item, float) and math.isnan(item)
 
 
 def in_words(step: Step) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._messages import did_you_mean, listed
-from trueline._validation import FloatArray, as_float
-from trueline.series._dates import Dates, Step, check_dates, in_words, is_missing
+from trueline._validation import FloatArray, as_float, is_missing
+from trueline.series._dates import Dates, Step, check_dates, in_words
 
 Indices = NDArray[np.intp]
 

@@ -25,7 +25,7 @@ from trueline.streams._records import START, DamagedError, decode, encode
 _STATE, _ROWS, _LOCK = "stream.bin", "rows.log", "lock"
 _MOST_BYTES = 1 << 28
 _STORED: list[type[Recalibrator]] = [*BY_NAME.values(), Online]
-_CLASSES = {c.__name__: c for c in _STORED if c.is_exportable}
+_CLASSES = {c.__name__: c for c in _STORED if c.is_stored}
 
 
 class Journal:

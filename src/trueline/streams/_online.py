@@ -157,7 +157,7 @@ class Online(Recalibrator):
     (1, True)
     """
 
-    is_exportable = True
+    is_exportable = is_stored = True
 
     _stream: Stream | None = None
     _state_fields = frozenset({"memory", "experts", "levels", "map", "map_rows", "alarm"})

@@ -129,7 +129,8 @@ def check_recalibrator(
             if not recalibrator.needs_features:
                 check_order_of_rows(trial)
                 check_weights(trial)
-                check_recalibrated_again(trial)
+                if recalibrator.keeps_scores:
+                    check_recalibrated_again(trial)
             if trial.merges:
                 check_merge(trial)
             if trial.compresses:
@@ -426,5 +427,5 @@ def check_few_rows_and_ties(trial: Trial) -> None:
             require_all(number, f"{name} is not finite when fitted on {what}", found=value)
         require_quantiles(_LEVELS, values["ppf"], f" when fitted on {what}")
         fault = f"a forecast has no spread when fitted on {what}"
-        require_all(values["var"] > 0, fault, var=values["var"])
+        require_all((values["var"] > 0) | dist._discrete, fault, var=values["var"])
         trial.require_no_nan(fit, known, f"when fitted on {what}")
