@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         IntervalDisplay as IntervalDisplay,
         PITDisplay as PITDisplay,
         RecalibrationDisplay as RecalibrationDisplay,
+        RegionDisplay as RegionDisplay,
         SharpnessDisplay as SharpnessDisplay,
     )
     from trueline.distributions import (
@@ -99,7 +100,7 @@ _PUBLIC = {
     "_validation": "CalibrationWarning NotFittedError",
     "comparison": "compare",
     "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
-    "RecalibrationDisplay SharpnessDisplay",
+    "RecalibrationDisplay RegionDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
     "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",

@@ -8,6 +8,7 @@ from trueline.displays._comparison import ComparisonDisplay
 from trueline.displays._intervals import IntervalDisplay
 from trueline.displays._pit import PITDisplay
 from trueline.displays._recalibration import RecalibrationDisplay
+from trueline.displays._regions import RegionDisplay
 from trueline.displays._sharpness import SharpnessDisplay
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "IntervalDisplay",
     "PITDisplay",
     "RecalibrationDisplay",
+    "RegionDisplay",
     "SharpnessDisplay",
 ]
