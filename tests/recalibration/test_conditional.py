@@ -179,6 +179,23 @@ def test_errors_that_depend_on_a_category_are_learned_from_a_frame(frames):
     np.testing.assert_array_equal(same.ppf(LEVELS), R.transform(F[:3], X=new).ppf(LEVELS))
 
 
+@pytest.mark.parametrize("n", [100, 1000])
+def test_where_errors_do_not_depend_on_x_it_is_as_sharp_as_one_map(n):
+    rng = np.random.default_rng(0)
+    X, y, F = (
+        rng.normal(size=(n + 2000, 8)),
+        rng.normal(size=n + 2000),
+        tl.Point(np.zeros(n + 2000)),
+    )
+    train, test = slice(0, n), slice(n, None)
+    R = tl.Conditional(random_state=0).fit(y[train], F[train], X=X[train])
+    one = tl.Isotonic().fit(y[train], F[train]).transform(F[test])
+    # Without the average with the pooled law it is 2.0% and 1.1% worse.
+    assert tl.crps(y[test], R.transform(F[test], X=X[test])) < 1.004 * tl.crps(y[test], one)
+    assert R.pooled_share_ >= 0.75
+    assert fitted(1000).pooled_share_ == 0.0
+
+
 def test_few_rows_get_one_map_with_a_warning():
     X, y, loc = rows(12)
     with pytest.warns(tl.CalibrationWarning, match="12 rows are too few"):
