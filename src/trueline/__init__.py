@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trueline.displays import (
         CalibrationDisplay as CalibrationDisplay,
         ComparisonDisplay as ComparisonDisplay,
+        DecompositionDisplay as DecompositionDisplay,
         IntervalDisplay as IntervalDisplay,
         PITDisplay as PITDisplay,
         RecalibrationDisplay as RecalibrationDisplay,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
         conditional_coverage as conditional_coverage,
         coverage as coverage,
         crps as crps,
+        crps_decomposition as crps_decomposition,
         ence as ence,
         evaluate as evaluate,
         interval_score as interval_score,
@@ -99,16 +101,16 @@ _PUBLIC = {
     "_report": "report",
     "_validation": "CalibrationWarning NotFittedError",
     "comparison": "compare",
-    "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
-    "RecalibrationDisplay RegionDisplay SharpnessDisplay",
+    "displays": "CalibrationDisplay ComparisonDisplay DecompositionDisplay IntervalDisplay "
+    "PITDisplay RecalibrationDisplay RegionDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
     "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
     "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test conditional_coverage coverage crps ence evaluate interval_score "
-    "interval_widths log_score marginal_calibration pinball_loss pit pit_difference pit_histogram "
-    "recalibration_map sharpness",
+    "calibration_test conditional_coverage coverage crps crps_decomposition ence evaluate "
+    "interval_score interval_widths log_score marginal_calibration pinball_loss pit pit_difference "
+    "pit_histogram recalibration_map sharpness",
     "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
     "shift": "shift_weights",

@@ -11,6 +11,7 @@ from trueline.metrics._calibration import (
     calibration_floor,
 )
 from trueline.metrics._conditional import ConditionalCoverage, Region, conditional_coverage
+from trueline.metrics._crps_parts import CrpsDecomposition, crps_decomposition
 from trueline.metrics._evaluate import Evaluation, evaluate, evaluate_rows
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
@@ -49,6 +50,7 @@ __all__ = [
     "CalibrationVerdict",
     "ConditionalCoverage",
     "CoverageVerdict",
+    "CrpsDecomposition",
     "Evaluation",
     "EvaluationAccumulator",
     "FileEvaluation",
@@ -71,6 +73,7 @@ __all__ = [
     "conditional_coverage",
     "coverage",
     "crps",
+    "crps_decomposition",
     "decide_coverage",
     "effective_size",
     "ence",
