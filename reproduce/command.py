@@ -69,28 +69,28 @@ def _list(context: typer.Context) -> None:
 @app.command("figure1")
 @command
 def _figure1(output: Output = None) -> None:
-    """A series before and after recalibration, simulated."""
+    """Figure 1: a series before and after recalibration, simulated."""
     _figure(1, output)
 
 
 @app.command("figure2")
 @command
 def _figure2(quick: Quick = False, output: Output = None) -> None:
-    """Calibrated classification: a linear classifier, recalibrated in three ways."""
+    """Figure 2: a linear classifier, recalibrated in three ways."""
     _run("reproduce.figure2", "rows", quick=quick, output=output)
 
 
 @app.command("figure3")
 @command
 def _figure3(output: Output = None) -> None:
-    """Intervals, the fitted map and the calibration plot, simulated."""
+    """Figure 3: intervals, the fitted map and the calibration plot, simulated."""
     _figure(3, output)
 
 
 @app.command("figure4")
 @command
 def _figure4(output: Output = None) -> None:
-    """Calibrated forecasts of one width, and of a width that depends on x, simulated."""
+    """Figure 4: one width, and a width that depends on x, simulated."""
     _figure(4, output)
 
 
@@ -107,7 +107,7 @@ def _table1(
     fresh: Fresh = False,
     output: Output = None,
 ) -> None:
-    """Eight data sets and four models, before and after recalibration."""
+    """Table 1: eight data sets and four models, before and after recalibration."""
     options = {"datasets": datasets, "models": models, "splits": splits, "jobs": jobs}
     _run("reproduce.table1", "fits", **options, quick=quick, fresh=fresh, output=output)
 

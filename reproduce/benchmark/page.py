@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -170,4 +171,6 @@ def _mean(scores: Published) -> float:
 
 
 def _mean_of(measure: str, method: str, cells: Cells) -> float:
-    return float(np.mean([cell.mean(method, measure) for cell in cells]))
+    """Return the mean over the sets; those with too few rows for the measure do not count."""
+    values = [cell.mean(method, measure) for cell in cells]
+    return float(np.nanmean(values)) if not np.isnan(values).all() else math.nan

@@ -87,11 +87,14 @@ def _gains(group: list[Place], forecasts: Sequence[str], shown: Sequence[float])
     ours = (_percent(PAPER["training"] / PAPER[name] - 1.0) for name in BASELINES)
     rows = [(f"paper, {VARIANTS['training']}", "not given", *ours)]
     for tolerance in shown:
-        for one in forecasts:
+        for one in ("before", *forecasts):
             found = (
-                gain(group, planner(one, tolerance), planner(other, tolerance)) for other in others
+                ""
+                if one == other
+                else _ranged(gain(group, planner(one, tolerance), planner(other, tolerance)))
+                for other in others
             )
-            rows.append((title(planner(one, tolerance)), *map(_ranged, found)))
+            rows.append((title(planner(one, tolerance)), *found))
     return markdown(("earns more than", *(VARIANTS[other] for other in others)), rows)
 
 

@@ -286,13 +286,19 @@ def increasing_levels(q: ArrayLike, name: str, *, closed: bool = False) -> Float
 
 def weights(w: ArrayLike | None, n: int, what: str = "y") -> FloatArray | None:
     """Convert sample weights; None, which means a weight of 1 for every row, stays None."""
+    a = new_weights(w, n, what)
+    if a is not None and not a.max() > 0:
+        raise ValueError("sample_weight is zero in every row; expected at least one above 0.")
+    return a
+
+
+def new_weights(w: ArrayLike | None, n: int, what: str = "dist") -> FloatArray | None:
+    """Convert the weights of new rows, which may all be 0; None stays None."""
     if w is None:
         return None
     a = vector(w, "sample_weight")
     same_length(n, a, "sample_weight", what)
     refuse(a, a < 0, "sample_weight", "weights of 0 or more", "Drop rows that must not count")
-    if not a.max() > 0:
-        raise ValueError("sample_weight is zero in every row; expected at least one above 0.")
     return a
 
 

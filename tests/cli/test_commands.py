@@ -60,6 +60,51 @@ def test_evaluate_as_json(trueline, past):
     assert document["notes"] == []
 
 
+def test_evaluate_with_features(trueline, past):
+    X = {"region": past["region"], "std": past["std"]}
+    F = tl.Normal(past["mean"], past["std"])
+    expected = tl.evaluate(past["y"], F, X=X, coverage=0.8)
+    run = trueline("evaluate", "past.csv", "--x", "region", "--x", "std", "--coverage", "0.8")
+    assert (run.code, run.err) == (0, "")
+    assert run.out.endswith(f"{expected!r}\n")
+    piped = Path("past.csv").read_bytes()
+    run = trueline("evaluate", "-", "--x", "region", "--x", "std", "--json", stdin=piped)
+    document = json.loads(run.out)
+    assert document["ert"] == tl.conditional_coverage(past["y"], F, X).ert
+    assert document["conditional"]["regions"][0]["decision"] == "too narrow"
+
+
+def test_evaluate_with_features_after_a_map(trueline, past):
+    trueline("fit", "past.csv", "-o", "map.json")
+    run = trueline("evaluate", "past.csv", "--map", "map.json", "--x", "std", "--json")
+    R = tl.Isotonic().fit(past["y"], tl.Normal(past["mean"], past["std"]))
+    G = R.transform(tl.Normal(past["mean"], past["std"]))
+    expected = tl.conditional_coverage(past["y"], G, {"std": past["std"]})
+    assert json.loads(run.out)["conditional"]["n_fit"] == 2000
+    assert json.loads(run.out)["ert"] == pytest.approx(expected.ert, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--x", "regoin"], "Did you mean 'region'?"),
+        (["--x", "std", "--kind", "point"], "points, which have no intervals"),
+    ],
+)
+def test_features_that_cannot_be_used(trueline, past, options, message):
+    run = trueline("evaluate", "past.csv", *options)
+    assert run.code == 2
+    assert message in run.err
+
+
+def test_few_rows_with_features(trueline, past):
+    Path("few.csv").write_text("y,mean,std,a\n" + "1,1,1,x\n2,2,1,y\n" * 20)
+    run = trueline("evaluate", "few.csv", "--x", "a")
+    assert "40 rows are too few to tell where 90% intervals hold" in run.out
+    document = json.loads(trueline("evaluate", "few.csv", "--x", "a", "--json").out)
+    assert document["ert"] is None
+
+
 def test_evaluate_draws_of_counts(trueline, folder):
     values = np.random.default_rng(0).poisson(1.0, size=(300, 11)).astype(float)
     names = ["y", *(f"sample_{i}" for i in range(10))]

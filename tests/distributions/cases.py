@@ -65,7 +65,7 @@ def outcomes(dist: tl.Distribution, seed: int) -> np.ndarray:
 
 
 def _fitted(
-    recalibrator: tl.Recalibrator, *, ties: bool = False
+    recalibrator: tl.Recalibrator, *, ties: bool = False, weighted: bool = False
 ) -> Callable[[tl.Distribution], tl.Distribution]:
     def recalibrate(dist: tl.Distribution) -> tl.Distribution:
         # If all rows have the same forecast, equal outcomes have equal scores.
@@ -74,7 +74,10 @@ def _fitted(
         y = outcomes(held_out, seed=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", tl.CalibrationWarning)
-            return recalibrator.fit(np.round(y) if ties else y, held_out).transform(dist)
+            recalibrator.fit(np.round(y) if ties else y, held_out)
+            if weighted:
+                return recalibrator.transform(dist, sample_weight=[0.0, 3.0, 20.0])
+            return recalibrator.transform(dist)
 
     return recalibrate
 
@@ -83,6 +86,8 @@ FORMS: dict[str, Callable[[tl.Distribution], tl.Distribution]] = {
     "as it is": lambda dist: dist,
     "isotonic": _fitted(tl.Isotonic()),
     "isotonic with atoms": _fitted(tl.Isotonic(), ties=True),
+    "isotonic, new rows weighed": _fitted(tl.Isotonic(), weighted=True),
+    "isotonic with atoms, new rows weighed": _fitted(tl.Isotonic(), ties=True, weighted=True),
     "isotonic, Eq. 6": _fitted(tl.Isotonic(finite_sample=False)),
     "smooth": _fitted(tl.Smooth()),
     "beta": _fitted(tl.BetaCalibration()),

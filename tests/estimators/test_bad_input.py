@@ -40,7 +40,7 @@ class Silent:
         return "Silent()"
 
 
-NAMES = "'isotonic', 'smooth', 'beta', 'scaling', 'grouped', 'auto', 'conditional'"
+NAMES = "'isotonic', 'smooth', 'beta', 'scaling', 'grouped', 'auto', 'conditional', 'idr'"
 A_REGRESSOR = (
     "expected a regressor with fit and predict. Wrap a model that is already trained in "
     "FrozenEstimator(model); pass the forecast of one without predict with dist=, a "

@@ -12,7 +12,7 @@ from trueline.estimators._learned_width import (
     _Forest,
     learn_width as learn_over_splits,
 )
-from trueline.estimators._paired import mean_and_error
+from trueline.estimators._paired import mean_and_noise
 from trueline.estimators._splits import LearningSplits, learning_splits
 
 
@@ -225,14 +225,14 @@ def test_the_width_of_a_row_is_learned_from_the_training_rows_of_its_split(learn
 def test_differences_that_whole_splits_share_are_noise():
     # Within a split all rows differ alike, so that only the number of splits counts.
     d = np.repeat([1.0, -1.0, 0.5, 0.5], 100)
-    mean, error = mean_and_error(d, None, [100] * 4)
+    mean, error = mean_and_noise(d, None, [100] * 4)
     assert mean == pytest.approx(0.25)
     assert error == pytest.approx(np.std([1.0, -1.0, 0.5, 0.5], ddof=1) / 2.0)
-    assert mean_and_error(d, None)[1] == pytest.approx(np.std(d) / 20.0)
+    assert mean_and_noise(d, None)[1] == pytest.approx(np.std(d) / 20.0)
     rng = np.random.default_rng(0)
     d = rng.normal(size=4000)
     # Over 40 splits of independent rows both errors are 1 / sqrt(4000), give or take 11%.
-    assert mean_and_error(d, None, [100] * 40)[1] == pytest.approx(4000**-0.5, rel=0.35)
+    assert mean_and_noise(d, None, [100] * 40)[1] == pytest.approx(4000**-0.5, rel=0.35)
 
 
 def test_a_seed_makes_it_reproducible():

@@ -62,9 +62,10 @@ def test_text_of_every_kind_is_numbered_by_frequency(column):
 
 
 def test_new_categories_are_those_of_few_rows():
-    reader = FeatureReader().fit(pd.DataFrame({"place": PLACES}))
-    new = pl.DataFrame({"place": ["a", "new", "rare", " ", ""]})
-    np.testing.assert_array_equal(reader.transform(new)[:, 0], [0, 3, 3, NAN, NAN])
+    reader = FeatureReader().fit(pd.DataFrame({"x": 1.0, "place": PLACES}))
+    assert reader.categorical_ == [1]
+    new = pl.DataFrame({"place": ["a", "new", "rare", " ", ""], "x": 1.0})
+    np.testing.assert_array_equal(reader.transform(new)[:, 1], [0, 3, 3, NAN, NAN])
 
 
 def test_ordered_categories_keep_their_order_however_rare():
@@ -74,6 +75,7 @@ def test_ordered_categories_keep_their_order_however_rare():
         pl.DataFrame({"size": pl.Series(sizes, dtype=pl.Enum(order))}),
     ):
         np.testing.assert_array_equal(read(X)[:, 0], [2, 0, NAN, 1])
+        assert FeatureReader().fit(X).categorical_ == []
     cut = pd.cut(pd.Series([1.0, 9.0, 4.0]), [0, 3, 6, 10])  # categories are intervals
     np.testing.assert_array_equal(read(pd.DataFrame({"x": cut}))[:, 0], [0, 2, 1])
 
@@ -187,8 +189,3 @@ def test_errors():
         read(csr_array((2, 2)))
     with pytest.raises(TypeError, match="not numbers in 1 column: 'place'; expected a table"):
         as_features(pd.DataFrame({"size": [1.0], "place": ["a"]}))
-
-
-def test_it_says_which_columns_are_categories():
-    X = pd.DataFrame({"size": [1.0, 2.0], "place": ["north", "south"]})
-    assert FeatureReader().fit(X).is_category_.tolist() == [False, True]

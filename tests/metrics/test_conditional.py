@@ -232,3 +232,17 @@ def test_labels_in_another_order_are_refused():
     y = pd.Series(np.zeros(100), index=np.arange(100))
     with pytest.raises(ValueError, match="same labels in another order"):
         tl.conditional_coverage(y, tl.Normal(np.zeros(100), 1.0), X)
+
+
+def test_evaluate_has_it():
+    X, y, _ = two_widths(500)
+    F, w = tl.Normal(np.zeros(500), 1.4), np.linspace(0.0, 2.0, 500)
+    found = tl.evaluate(y, F, X=X, coverage=0.8, sample_weight=w)
+    assert found.conditional == tl.conditional_coverage(y, F, X, 0.8, sample_weight=w)
+    assert repr(found).endswith(repr(found.conditional))
+    assert found.conditional._repr_html_() in found._repr_html_()
+    plain = tl.evaluate(y, F, coverage=0.8, sample_weight=w)
+    extra = {"ert": found.conditional.ert, "worst_slab": found.conditional.worst_slab}
+    assert found.to_dict() == plain.to_dict() | extra
+    with pytest.raises(ValueError, match="X has a column"):
+        tl.evaluate(y, F, X=X[:7])

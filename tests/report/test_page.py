@@ -70,6 +70,7 @@ def test_words_come_first_then_plots_tables_and_how_it_was_made(report_page):
         "The plots",
         "The measures",
         "Group by group",
+        "Is it true given x?",
         "Where it is worst",
         "How this was made",
     ]

@@ -20,6 +20,7 @@ OPTIONS = {
     "inventory": ["stores", "seeds", "jobs", "quick", "fresh", "output"],
     "epochs": ["jobs", "quick", "fresh", "output"],
     "depth": ["epochs", "seeds", "jobs", "quick", "fresh", "output"],
+    "benchmark": ["sets", "models", "seeds", "jobs", "quick", "fresh", "output"],
     "pages": [],
 }
 

@@ -11,8 +11,8 @@ from trueline._report._measure import Measured, measure
 from trueline._report._words import is_recalibration
 from trueline._validation import FloatArray
 from trueline.comparison import Difference, score_difference
+from trueline.decompositions import CrpsDecomposition, crps_decomposition
 from trueline.distributions import Distribution
-from trueline.metrics import CrpsDecomposition, crps_decomposition
 
 #: Forecasts with plots of their own, and beside each other by group and segment. With more, plots
 #: of single forecasts would fill the page, and its file could exceed a megabyte.

@@ -11,6 +11,7 @@ from importlib import resources
 
 from trueline._messages import percent as promise
 from trueline._report import _tables as tables
+from trueline._report._given_x import given_x
 from trueline._report._lineup import Lineup
 from trueline._report._markup import NEEDS_SCRIPT, Markup, tag
 from trueline._report._measure import Measured
@@ -20,6 +21,7 @@ from trueline._report._segments import Search
 from trueline._report._style import stylesheet
 from trueline._report._words import short
 from trueline._report.plots import gauge
+from trueline.metrics import ConditionalCoverage
 
 _HINT = "Point at a plot to read its values, or use the Tab key and the arrow keys."
 # Number of forecasts whose measures fit side by side on a narrow page.
@@ -40,6 +42,7 @@ class Content:
     groups: Search | None
     group_name: str
     segments: Search
+    given_x: dict[str, ConditionalCoverage]
     made: list[tuple[str, str]]
 
 
@@ -134,6 +137,9 @@ def _sections(content: Content) -> list[Markup]:
     if content.groups is not None:
         body = tables.groups(content.groups, lineup.drawn, content.group_name, main)
         sections.append(_section("groups", "Group by group", body))
+    if main.name in content.given_x:
+        body = given_x(content.given_x, main)
+        sections.append(_section("given-x", "Is it true given x?", body))
     body = tables.segments(content.segments, lineup.drawn, main)
     sections.append(_section("segments", "Where it is worst", body))
     pairs = [part for name, value in content.made for part in (tag("dt", name), tag("dd", value))]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from trueline._files import write_text
 from trueline._report import _compared as compared
+from trueline._report._given_x import finding, measure_given_x
 from trueline._report._inputs import Inputs, check_inputs, check_path
 from trueline._report._lineup import Lineup, line_up
 from trueline._report._markup import clean
@@ -25,6 +26,7 @@ from trueline._report._words import explanations, headline
 from trueline._report.plots import all_plots
 from trueline._validation import CalibrationWarning, RandomState
 from trueline.distributions import Distribution
+from trueline.metrics import ConditionalCoverage
 
 _MOST_GROUPS = 30
 _MOST_SEGMENTS = 10
@@ -65,8 +67,9 @@ def report(
     path : str or path
         Where to write. An existing file is replaced once the new one is complete.
     x : data frame, dict of columns, or array, (n,) or (n, k), optional
-        Features, in which to search for segments whose intervals do not hold. A single column of
-        numbers or times is also the axis of the interval plots.
+        Features, in which to search for segments whose intervals do not hold, and for
+        `conditional_coverage`. A single column of numbers or times is also the axis of the interval
+        plots.
     groups : (n,) array-like, optional
         Group of each row, for results by group.
     coverage : float, default 0.9
@@ -132,6 +135,8 @@ def _content(
     drawn, main = lineup.drawn, lineup.main
     groups = None if parts is None else by_group(parts, drawn, w, _MOST_GROUPS, main)
     segments = worst_segments(inputs.columns, drawn, w, _MOST_SEGMENTS, main)
+    measured = ((f.name, measure_given_x(f, inputs)) for f in drawn)
+    given_x = {name: found for name, found in measured if found is not None}
     facts = tuple(f.facts for f in lineup.forecasts)
     if lineup.compares:
         first = compared.headline(facts, lineup.differences)
@@ -148,13 +153,14 @@ def _content(
         title=clean(title) if title else usual,
         subtitle=f"{name}, {rows}" if name else rows,
         headline=first,
-        findings=[*found, *_where(lineup, groups, segments)],
+        findings=[*found, *_where(lineup, groups, segments, given_x)],
         warnings=unsupported,
         lineup=lineup,
         plots=plots,
         groups=groups,
         group_name=inputs.group_name,
         segments=segments,
+        given_x=given_x,
         made=_made(inputs, lineup, file_name),
     )
 
@@ -173,7 +179,12 @@ def _warn_if_unsupported(inputs: Inputs) -> list[str]:
     return messages
 
 
-def _where(lineup: Lineup, groups: Search | None, segments: Search) -> list[str]:
+def _where(
+    lineup: Lineup,
+    groups: Search | None,
+    segments: Search,
+    given_x: dict[str, ConditionalCoverage],
+) -> list[str]:
     """Return sentences about where intervals do not hold, if they do hold overall."""
     main, found = lineup.forecasts[lineup.main], list[str]()
     if main.facts.off:
@@ -193,6 +204,8 @@ def _where(lineup: Lineup, groups: Search | None, segments: Search) -> list[str]
             f"In some parts of the data {they} do not hold, most clearly in rows with "
             f"{worst.feature} {worst.label}: {worst.shares[lineup.main].verdict.words}."
         )
+    if main.name in given_x and len(given_x[main.name].regions) > 1:
+        found += finding(given_x[main.name], whose)
     return found
 
 

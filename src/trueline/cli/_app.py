@@ -119,6 +119,15 @@ Features = Annotated[
         "repeated.",
     ),
 ]
+GivenFeatures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--x",
+        metavar="COLUMN",
+        help="Feature: also show whether the intervals hold given the features, and where they do "
+        "not. May be repeated.",
+    ),
+]
 EmptyCells = Annotated[
     bool,
     typer.Option(
@@ -204,7 +213,7 @@ def _main(
 
 @app.command()
 @command
-@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y)
+@forecast_options(coverage=Coverage, group=Group, weight=Weight, y=Y, x=GivenFeatures)
 def evaluate(
     file: File,
     map_file: Annotated[

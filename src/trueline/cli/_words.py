@@ -94,6 +94,8 @@ def evaluation_as_dict(result: FileEvaluation) -> dict[str, Any]:
     }
     if overall.verdict.coverage.reason:
         out["verdict"]["reason"] = overall.verdict.coverage.reason
+    if overall.conditional is not None:
+        out["conditional"] = overall.conditional.to_dict()
     if overall.atoms:
         out["atoms"] = [asdict(atom) for atom in overall.atoms]
     if result.groups:

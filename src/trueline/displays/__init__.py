@@ -9,6 +9,7 @@ from trueline.displays._decomposition import DecompositionDisplay
 from trueline.displays._intervals import IntervalDisplay
 from trueline.displays._pit import PITDisplay
 from trueline.displays._recalibration import RecalibrationDisplay
+from trueline.displays._regions import RegionDisplay
 from trueline.displays._sharpness import SharpnessDisplay
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "IntervalDisplay",
     "PITDisplay",
     "RecalibrationDisplay",
+    "RegionDisplay",
     "SharpnessDisplay",
 ]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trueline.decompositions import CrpsDecomposition, crps_decomposition
 from trueline.displays import _style
 from trueline.displays._forecasts import Forecasts, FromPredictions, each, named, results
-from trueline.metrics import CrpsDecomposition, crps_decomposition
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -162,6 +162,15 @@ def _where_not_finite(y: Any) -> str:
     return f" {bad.size} of {len(y)} outcomes, the first in row {bad[0]}: drop those rows first."
 
 
+def refuse_without_groups(recalibrator: Recalibrator) -> None:
+    """Raise if a fitted map needs the group of each row."""
+    if recalibrator.needs_groups:
+        raise ValueError(
+            f"groups is missing, but this model was fitted with one map per group "
+            f"({recalibrator._call()}). Pass the group of each row as well: groups=groups."
+        )
+
+
 def check_groups(recalibrator: Recalibrator, cv: Any, groups: Any) -> None:
     """Raise if groups are needed and missing, or given and not used."""
     if recalibrator.needs_groups:

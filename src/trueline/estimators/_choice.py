@@ -194,6 +194,6 @@ def held_out(
             warnings.simplefilter("ignore", CalibrationWarning)
             fitted = fit_rows(clone(recalibrator), data, rows[train], dist._take(train))
         X, _, _, groups = data.take(rows[test])
-        parts.append(transform(fitted, dist._take(test), groups, X))
+        parts.append(transform(fitted, dist._take(test), groups, X, None))
     ends = np.cumsum([len(part) for part in parts])
     return stack(parts, np.split(np.arange(ends[-1]), ends[:-1]))

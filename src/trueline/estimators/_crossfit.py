@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from trueline._progress import QUIET, Steps, show_steps
 from trueline._validation import FloatArray, Rows
 from trueline.distributions import Distribution, stack
+from trueline.estimators._preprocessing import Made, make_features
 from trueline.estimators._splits import Split
 from trueline.interop import ForecastReader, as_distribution
 
@@ -44,11 +45,12 @@ class Forecaster:
 
 
 class Fold(NamedTuple):
-    """Test rows of a split, their forecasts, and the model if it is kept."""
+    """Test rows of a split, their forecasts, the model if it is kept, and what it makes of X."""
 
     rows: Rows
     dist: Distribution
     model: Any
+    made: Made | None = None
 
 
 class OutOfFold(NamedTuple):
@@ -88,7 +90,10 @@ def out_of_fold(folds: Sequence[Fold]) -> OutOfFold:
 
 @dataclass(frozen=True)
 class CrossFitter:
-    """Fits copies of an estimator on some of the rows and forecasts others."""
+    """Fits copies of an estimator on some of the rows and forecasts others.
+
+    If `learns`, the folds have the features that their pipelines make, too.
+    """
 
     estimator: Any
     X: Any
@@ -97,6 +102,7 @@ class CrossFitter:
     fit_params: dict[str, Any]
     n_jobs: int | None
     steps: Steps = QUIET
+    learns: bool = False
 
     def fit_all(self) -> Any:
         """Fit a copy on all rows, unless the estimator is frozen."""
@@ -147,10 +153,16 @@ class CrossFitter:
     def _forecast_folds(
         self, splits: Sequence[Split], models: Sequence[Any], keep: bool
     ) -> list[Fold]:
-        return [
-            Fold(test, self.forecast(model, _safe_indexing(self.X, test)), model if keep else None)
-            for (_, test), model in zip(splits, models, strict=True)
-        ]
+        tests = [test for _, test in splits]
+        folds = map(self.forecast_rows, models, tests)
+        return [fold if keep else fold._replace(model=None) for fold in folds]
+
+    def forecast_rows(self, model: Any, rows: Rows) -> Fold:
+        """Return the forecasts of some rows by a fitted model."""
+        every = np.array_equal(rows, np.arange(len(self.y)))
+        X = self.X if every else _safe_indexing(self.X, rows)
+        made = make_features(model, X) if self.learns else None
+        return Fold(rows, self.forecast(model, X), model, made)
 
     def _fit_fold(self, train: Rows, test: Rows, keep: bool) -> Fold:
         X, y, params = self._part(train)

@@ -237,7 +237,7 @@ def fit_models(
         return Fitted(folds, [model], _without_two(fitter, thinned))
     model = fitter.fit_all()
     if splits is None:
-        return Fitted([Fold(rows, fitter.forecast(model, fitter.X), model)], [model])
+        return Fitted([fitter.forecast_rows(model, rows)], [model])
     found = read_out_of_bag(model, fitter.X)
     if found is None:
         fitter.steps.expect(fits=len(splits) - 1.0)
@@ -401,9 +401,14 @@ def _fit_shrunk(
     return recalibrator._fit_scaled(shrinkage, y, dist, sample_weight=sample_weight, **given)
 
 
-def transform(recalibrator: Recalibrator, dist: Any, groups: Any, X: Any) -> Any:
+def transform(
+    recalibrator: Recalibrator, dist: Any, groups: Any, X: Any, weight: FloatArray | None
+) -> Any:
     """Transform, with the arguments that the recalibrator takes."""
-    return recalibrator.transform(dist, **_given(recalibrator, groups, X))
+    given = _given(recalibrator, groups, X)
+    if weight is not None and recalibrator.weighs_new_rows:
+        given["sample_weight"] = weight
+    return recalibrator.transform(dist, **given)
 
 
 def _given(recalibrator: Recalibrator, groups: Any, X: Any) -> dict[str, Any]:

@@ -75,19 +75,26 @@ def in_order(X: Any, names: Names) -> Any:
 
 def _picks_by_name(model: Any) -> bool:
     """Whether X is passed to a `ColumnTransformer` first, for which the order has no meaning."""
-    from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+    from sklearn.compose import ColumnTransformer
+
+    while isinstance(model := unwrapped(model), Pipeline):
+        model = model[0]
+    return isinstance(model, ColumnTransformer)
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the fitted model inside one that is frozen, transforms the target or searches."""
+    from sklearn.compose import TransformedTargetRegressor
 
     while True:
         if isinstance(model, FrozenEstimator):
             model = model.estimator
-        elif isinstance(model, Pipeline):
-            model = model[0]
         elif isinstance(model, TransformedTargetRegressor):
             model = model.regressor_
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         else:
-            return isinstance(model, ColumnTransformer)
+            return model
 
 
 def framed(model: Any, values: FloatArray, name: str, levels: Any, X: Any) -> Any:

@@ -72,6 +72,7 @@ class _Forest:
     """Bagged trees for any table of numbers, as a regressor."""
 
     rng: np.random.Generator
+    categorical: Sequence[int] = ()
 
     def fit(
         self,
@@ -84,7 +85,13 @@ class _Forest:
         most, fewest = _TREES
         number = min(max(_ROWS_AND_TREES // len(y), fewest), most)
         trees = BaggedTrees(number, _LEAF, _SHARE, self.rng, _MOST_DRAWN)
-        self.trees = trees.fit(tree_features(X), y, sample_weight, out_of_bag=out_of_bag)
+        self.trees = trees.fit(
+            tree_features(X),
+            y,
+            sample_weight,
+            out_of_bag=out_of_bag,
+            categorical=self.categorical,
+        )
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:
@@ -156,19 +163,22 @@ def learn_width(
         return unchanged, dist
     error = _absolute_errors(y, dist, sample_weight, atoms)
     usual = float(np.average(error, weights=sample_weight))
-    errors = _Errors(X, dist, error, usual, sample_weight, learning.splits, atoms)
-    if not isinstance(scale_estimator, str):
-        if usual == 0.0:  # there are no errors to learn from
-            return unchanged, dist
-        return _by_regression(scale_estimator, errors, n_jobs)
+    named = isinstance(scale_estimator, str)
     rows = len(y) if sample_weight is None else np.count_nonzero(sample_weight)
-    if not dist._affine_score or usual == 0.0 or rows < _FEWEST_ROWS:
+    if named and (not dist._affine_score or rows < _FEWEST_ROWS):
         return unchanged, dist
+    if usual == 0.0:  # there are no errors to learn from
+        return unchanged, dist
+    reader, features = _read(X, dist)
+    splits = learning.splits
+    errors = _Errors(reader, features, dist, error, usual, sample_weight, splits, atoms)
+    if not named:
+        return _by_regression(scale_estimator, errors, n_jobs)
     constant = LearnedWidth("constant", {}, usual) if dist._has_spread else unchanged
     candidates = {"constant": (constant, constant.apply(X, dist))}
     if dist._has_spread:
         candidates["own"] = unchanged, dist
-    forest = _Forest(generator(random_state))
+    forest = _Forest(generator(random_state), [] if reader is None else reader.categorical_)
     if learning.independent:
         candidates["learned"] = _by_out_of_bag(forest, errors)
     else:
@@ -193,9 +203,13 @@ def _absolute_errors(
 
 
 class _Errors(NamedTuple):
-    """Absolute errors of forecasts, their mean, and what they are learned from."""
+    """Absolute errors of forecasts, their mean, and what they are learned from.
 
-    X: Any
+    The reader is None if X is not used.
+    """
+
+    reader: FeatureReader | None
+    features: FloatArray
     dist: Distribution
     error: FloatArray
     usual: float
@@ -219,7 +233,7 @@ def _by_out_of_bag(forest: _Forest, errors: _Errors) -> tuple[LearnedWidth, Dist
     If rows are independent, these are valid. They are of trees that saw as many rows as those
     which predict new rows, while fewer rows of a fold can make errors look harder to foresee.
     """
-    reader, features = _read(errors.X, errors.dist)
+    features, reader = errors.features, errors.reader
     forest.fit(features, errors.error, errors.weight, out_of_bag=True)
     width = LearnedWidth("learned", {}, _LEAST_SHARE * errors.usual, forest, reader)
     held_out = forest.trees.predict_out_of_bag(tree_features(features), errors.usual)
@@ -233,7 +247,7 @@ def _by_regression(
     from sklearn.utils.parallel import Parallel, delayed
     from sklearn.utils.validation import has_fit_parameter
 
-    reader, features = _read(errors.X, errors.dist)
+    features, reader = errors.features, errors.reader
     weighted = errors.weight is not None and has_fit_parameter(regressor, "sample_weight")
 
     def rows_of(train: Rows) -> tuple[Any, ...]:

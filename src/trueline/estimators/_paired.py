@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from trueline._validation import FloatArray
+from trueline.recalibration._least_width import mean_and_error
 
 # A more elaborate candidate must gain this many standard errors of the paired differences.
 _MARGIN = 1.0
@@ -24,7 +26,7 @@ def simplest(
     w : (n,) array, optional
         Weights of the rows.
     sizes : sequence of int, optional
-        See `mean_and_error`.
+        See `mean_and_noise`.
 
     Examples
     --------
@@ -36,13 +38,13 @@ def simplest(
     """
     best, *others = losses
     for name in others:
-        gain, noise = mean_and_error(losses[best] - losses[name], w, sizes)
+        gain, noise = mean_and_noise(losses[best] - losses[name], w, sizes)
         if gain > _MARGIN * noise:
             best = name
     return best
 
 
-def mean_and_error(
+def mean_and_noise(
     d: FloatArray, w: FloatArray | None, sizes: Sequence[int] | None = None
 ) -> tuple[float, float]:
     """Return the weighted mean of paired differences, and its standard error.
@@ -51,12 +53,9 @@ def mean_and_error(
     a group do, `sizes` are the numbers of rows of the splits, and the error is the larger of that
     and the one of independent splits.
     """
-    share = np.full(len(d), 1.0 / len(d)) if w is None else w / w.sum()
-    mean = float(share @ d)
-    off = share * (d - mean)
-    variance = float(off @ off)
+    mean, noise = mean_and_error(d, w)
     if sizes is not None:
-        by_split = np.add.reduceat(off, np.cumsum([0, *sizes[:-1]]))
-        among_splits = by_split @ by_split * len(sizes) / max(len(sizes) - 1, 1)
-        variance = max(variance, float(among_splits))
-    return mean, float(np.sqrt(variance))
+        k = len(sizes)
+        of_splits = mean_and_error(d, w, np.repeat(np.arange(k), sizes))[1]
+        noise = max(noise, of_splits * math.sqrt(k / max(k - 1, 1)))
+    return mean, noise

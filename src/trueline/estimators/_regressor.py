@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.base import MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
@@ -17,33 +17,25 @@ from trueline._labels import check_labels
 from trueline._progress import show_steps
 from trueline._validation import FloatArray, RandomState
 from trueline.distributions import Distribution, Support, average
+from trueline.estimators._adapt import Adaptable
 from trueline.estimators._checks import (
     check_groups,
     check_params,
     check_rows,
     inherited,
     is_train,
+    refuse_without_groups,
     warn_if_folds_are_small,
 )
-from trueline.estimators._choice import CHOICE, TO_CHOOSE, choose, compare_on, maps_of
-from trueline.estimators._crossfit import CrossFitter, Forecaster, out_of_fold
+from trueline.estimators._choice import maps_of
+from trueline.estimators._crossfit import CrossFitter, Forecaster
 from trueline.estimators._fitting import (
-    MAP,
     Data,
-    Fitted,
-    averages_folds,
-    expect_work,
-    fit_map,
-    fit_map_per_fold,
-    fit_models,
-    learn_widths,
     route,
     seed_of,
     set_seeds,
     settle_support,
-    splits_to_learn,
     transform,
-    uses_out_of_bag,
 )
 from trueline.estimators._frames import (
     check_columns,
@@ -53,14 +45,14 @@ from trueline.estimators._frames import (
     in_order,
     take_features,
 )
-from trueline.estimators._shrinkage import find_shrinkage, thinned_splits
-from trueline.estimators._splits import LearningSplits, Split, make_splits
+from trueline.estimators._learning import Learned, learn
+from trueline.estimators._splits import make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
 from trueline.recalibration import Recalibrator
 
 
-class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, Adaptable):  # type: ignore[misc]
     """A regressor whose intervals contain the outcome as often as they claim.
 
     The forecasts of the wrapped estimator on rows that it was not trained on are compared with
@@ -97,9 +89,9 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         What predicts. False refits the estimator on all rows; its map is fitted on the out-of-fold
         forecasts of all folds. True averages the CDFs of K models, each with the map of the rows it
         was not trained on, as a `Mixture`. "auto" refits, except for estimators whose fits differ
-        much from each other, because no map fitted on other fits knows the refit (see
-        ``results/table1/table1.md``). For those the CDFs of the K models are averaged, all with the
-        same map, which is fitted on the out-of-fold forecasts of all folds. These are single
+        much from each other, because no map fitted on other fits knows the refit. For those the
+        CDFs of the K models are averaged, all with the same map, which is fitted on the out-of-fold
+        forecasts of all folds (see ``results/table1/table1.md``). These are single
         networks: `trueline.models` (but not its deep ensembles), scikit-learn's ``MLPRegressor``,
         skorch, Keras and Lightning, in pipelines and searches too, and those with an attribute
         ``varies_between_fits`` that is true. If a fold trains on less than half of the rows, as
@@ -108,7 +100,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         How the width of the forecasts depends on x. "auto" uses the estimator's own scale if it
         varies usefully, and otherwise learns one from absolute out-of-fold errors, except for
         `Conditional`, whose map depends on x itself. A regressor learns the width from these
-        errors. None leaves the forecasts as they are.
+        errors. None leaves the forecasts as they are. Width and map see the columns of X, and those
+        that a pipeline makes of them before its last step (`docs/sklearn.md`, *Frames*).
     dist : callable (estimator, X) -> Distribution, optional
         Forecasts of a fitted estimator, in place of those that are read; it may return whatever
         `as_distribution` takes.
@@ -155,6 +148,8 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         folds do not allow that, from 50,000 rows on, or with ``shrinkage=False``.
     support_ : Support or None
         The support of the outcomes; None if they have no atoms.
+    shift_ : ShiftWeights
+        The shift that a model made by `adapt` follows.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray
@@ -271,98 +266,31 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
         with show_steps(type(self).__name__, self.verbose) as steps:
-            fitter = CrossFitter(
-                estimator, data.X, data.y, forecast, routed.estimator.fit, self.n_jobs, steps
-            )
-            models = self._learn(fitter, given, maps, data, seed)
-        take_features(self, models[0])
+            given_to_fit = routed.estimator.fit, self.n_jobs, steps, learns
+            fitter = CrossFitter(estimator, data.X, data.y, forecast, *given_to_fit)
+            learned = learn(self, fitter, given, maps, data, seed)
+        self._keep(learned)
+        take_features(self, learned.models[0])
         self._column_names = column_names(data.X)
         if self._column_names is not None:
             self.feature_names_in_ = self._column_names
         return self
 
-    def _learn(
-        self,
-        fitter: CrossFitter,
-        given: list[Split] | None,
-        maps: dict[str, Recalibrator],
-        data: Data,
-        seed: int,
-    ) -> list[Any]:
-        """Fit models, widths, the shrinkage and maps, one after the other; return the models."""
-        needs_features = any(R.needs_features for R in maps.values())
-        splits = None if isinstance(fitter.estimator, FrozenEstimator) else given
-        self.ensemble_ = averages_folds(self.ensemble, fitter.estimator, splits, len(data.y))
-        out_of_bag = self.dist is None and uses_out_of_bag(fitter.estimator, self.cv, data)
-        thinned = []
-        if self.shrinkage or len(maps) > 1:
-            few = TO_CHOOSE if len(maps) > 1 else {}
-            thinned = thinned_splits(splits or [], len(data.y), **few)
-        # Maps that find the width themselves are calibrated better without one that is learned.
-        by_map = isinstance(self.scale_estimator, str)
-        plain = {name for name, R in maps.items() if by_map and not R.reads_width}
-        scale_estimator = None if len(plain) == len(maps) else self.scale_estimator
-        all_splits = [] if splits is None or out_of_bag else [*splits, *thinned]
-        expect_work(
-            fitter,
-            all_splits,
-            scale_estimator,
-            needs_features=needs_features,
-            refits=not self.ensemble_,
-        )
-        fitted = fit_models(
-            fitter,
-            splits,
-            thinned,
-            data.sample_weight,
-            ensemble=self.ensemble_,
-            out_of_bag=out_of_bag,
-        )
-        if self.ensemble_:
-            self.estimators_ = fitted.models
+    def _keep(self, learned: Learned) -> None:
+        """Take over what was learned."""
+        self.ensemble_, self._widths = learned.averaged, learned.widths
+        self._learned_from, self._calibration = learned.learned_from, learned.calibration
+        self.scale_, self.shrinkage_ = learned.widths.learned, learned.shrinkage
+        if learned.averaged:
+            self.estimators_ = learned.models
         else:
-            self.estimator_ = fitted.models[0]
-        raw = out_of_fold(fitted.folds)
-        inner = LearningSplits([], independent=True)
-        if scale_estimator is not None or needs_features:
-            inner = splits_to_learn(given, self.cv, data, raw.unique_rows, seed)
-        read_model = fitted.models[0] if self.dist is None else None
-        self._widths, forecasts = learn_widths(
-            scale_estimator, data, raw, inner, read_model, seed, self.support_, fitter
-        )
-        own = raw._replace(dist=raw.dist._widened(self._widths.added))
-        name = next(iter(maps))
-        if len(maps) > 1:
-            compared = compare_on(own, forecasts, inner, fitted.fewer, self._widths)
-            with fitter.steps.step(CHOICE):
-                self.choice_ = choose(maps, plain, data, compared, seed)
-            fitter.steps.detail(str(self.choice_))
-            name = self.choice_.name
-        if name in plain:
-            self._widths, forecasts = self._widths._replace(learned=None), own
-        self.scale_ = self._widths.learned
-        self.shrinkage_ = self._shrinkage_of(fitted, forecasts.dist, data)
-        fitter.steps.detail(f"the shrinkage is {self.shrinkage_:.4f}")
-        with fitter.steps.step(MAP):
-            if self.ensemble_ and not isinstance(self.ensemble, str):
-                self.recalibrators_ = fit_map_per_fold(
-                    maps[name], data, forecasts, fitted.folds, self.shrinkage_, self.cv, seed
-                )
-            else:
-                self.recalibrator_ = fit_map(maps[name], data, forecasts, inner, self.shrinkage_)
-        return fitted.models
-
-    def _shrinkage_of(self, fitted: Fitted, dist: Distribution, data: Data) -> float:
-        """Return the factor of the scores of out-of-fold forecasts."""
-        if not self.shrinkage or fitted.fewer is None:
-            known = fitted.shrinkage if self.shrinkage else None
-            return 1.0 if known is None else known
-        fewer = fitted.fewer
-        widened = self._widths.apply_as(dist, fewer.dist, fewer.rows)
-        n_averaged = len(fitted.models) if self.ensemble_ else 0
-        return find_shrinkage(
-            data.y, dist, fewer._replace(dist=widened), data.sample_weight, n_averaged=n_averaged
-        )
+            self.estimator_ = learned.models[0]
+        if learned.choice is not None:
+            self.choice_ = learned.choice
+        if learned.averaged and not isinstance(self.ensemble, str):
+            self.recalibrators_ = learned.maps
+        else:
+            self.recalibrator_ = learned.maps[0]
 
     # ---- predict ---------------------------------------------------------------------
 
@@ -396,24 +324,19 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
             self, msg="This %(name)s instance is not fitted yet: call fit(X, y) before predicting."
         )
         models = self.estimators_ if hasattr(self, "estimators_") else [self.estimator_]
-        if hasattr(self, "recalibrators_"):
-            pairs = list(zip(models, self.recalibrators_, strict=True))
-        else:
-            pairs = [(model, self.recalibrator_) for model in models]
-        if groups is None and pairs[0][1].needs_groups:
-            raise ValueError(
-                f"groups is missing, but this model was fitted with one map per group "
-                f"({pairs[0][1]._call()}). Pass the group of each row as well: groups=groups."
-            )
+        maps = getattr(self, "recalibrators_", None) or [self.recalibrator_] * len(models)
+        pairs = list(zip(models, maps, strict=True))
+        if groups is None:
+            refuse_without_groups(pairs[0][1])
         names = getattr(self, "_column_names", None)
         check_columns(pairs[0][0], names, X)
-        ordered = in_order(X, names)  # the width and the map read columns by position
-        if not hasattr(self, "_reader"):
-            self._reader = ForecastReader()
+        ordered = in_order(X, names)  # maps of users may read columns by position
+        self._reader = getattr(self, "_reader", None) or ForecastReader()
         forecast = Forecaster(self.dist, self._reader)
         for model, recalibrator in pairs:
-            dist = self._widths.apply(ordered, forecast(model, X))
-            yield transform(recalibrator, dist, groups, ordered)
+            features = self._learned_from.of(model, ordered)
+            dist = self._widths.apply(features, forecast(model, X))
+            yield transform(recalibrator, dist, groups, features, self._weights_of(ordered))
 
     def predict(self, X: Any, groups: ArrayLike | None = None) -> FloatArray:
         """Return the means of the forecasts of `predict_dist`, (n,), with the same parameters."""
@@ -530,11 +453,6 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, BaseEstimator):  #
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(estimator=self.estimator, method_mapping=to_fit)
         return router.add(splitter=self.cv, method_mapping=to_split)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Readers that users register may be functions that cannot be pickled.
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_reader"}
 
     def __sklearn_tags__(self) -> Any:
         return inherited(super().__sklearn_tags__(), self.estimator)

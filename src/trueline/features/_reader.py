@@ -26,7 +26,8 @@ class FeatureReader:
     """Reads tables of features as numbers, in the same way at every call.
 
     `Conditional` and the learned width of `CalibratedRegressor` read their features with it. The
-    numbers are meant for trees, which see only their order:
+    numbers are meant for trees, which see only their order, and which order the categories of
+    `categorical_` themselves:
 
     - Numbers and booleans stay as they are, also where they are stored as text. Missing values
       are NaN.
@@ -45,8 +46,8 @@ class FeatureReader:
     ----------
     n_features_in_ : int
         Number of columns.
-    is_category_ : (d,) array of bool
-        Whether the numbers of a column stand for categories.
+    categorical_ : list of int
+        Positions of the columns of categories without an order of their own.
 
     Examples
     --------
@@ -60,6 +61,7 @@ class FeatureReader:
     """
 
     n_features_in_: int
+    categorical_: list[int]
 
     def __repr__(self) -> str:
         return "FeatureReader()"
@@ -71,16 +73,19 @@ class FeatureReader:
             self._names = None
             # The categories of each column with their numbers; None for a column of numbers.
             self._codes: list[Codes | None] = [None] * numbers.shape[1]
+            self.categorical_ = []
         else:
             self._names, columns = _columns(X)
-            self._codes = [_codes(c, _name(self._names, j)) for j, c in enumerate(columns)]
+            stated = [_stated_codes(column) for column in columns]
+            self._codes = [
+                _codes(column, _name(self._names, j)) if codes is None else codes
+                for j, (column, codes) in enumerate(zip(columns, stated, strict=True))
+            ]
+            self.categorical_ = [
+                j for j, codes in enumerate(self._codes) if codes is not None and stated[j] is None
+            ]
         self.n_features_in_ = len(self._codes)
         return self
-
-    @property
-    def is_category_(self) -> NDArray[np.bool_]:
-        """Whether the numbers of a column stand for categories, (d,)."""
-        return np.array([codes is not None for codes in self._codes])
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of the rows of X as numbers, (n, d).
@@ -209,9 +214,6 @@ def _codes(column: Any, name: str) -> Codes | None:
     a = np.asarray(column)
     if a.dtype.kind in "biufmM":
         return None
-    stated = _stated_order(column)
-    if stated is not None:
-        return {text: float(i) for i, text in enumerate(stated)}
     values = a.tolist()
     times = Counter(_checked(values, name))
     rows: Counter[str] = Counter()
@@ -256,12 +258,12 @@ def _read(column: Any, codes: Codes | None, name: str) -> FloatArray:
     return np.fromiter((known.get(v, np.nan) for v in values), np.float64, len(values))
 
 
-def _stated_order(column: Any) -> list[str] | None:
-    """Return the categories of a column whose type states their order, as text."""
+def _stated_codes(column: Any) -> Codes | None:
+    """Return the number of each category if the type of the column states their order."""
     dtype: Any = getattr(column, "dtype", None)
     if not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
         return None
-    return [_text(value, _number(value)) for value in dtype.categories]
+    return {_text(value, _number(value)): float(i) for i, value in enumerate(dtype.categories)}
 
 
 def _checked(values: list[Any], name: str) -> Iterable[Hashable]:

@@ -60,15 +60,16 @@ def learn_regions(
     >>> [words for words, _ in found]
     ['x <= 0.49', 'x > 0.49']
     """
-    from sklearn.tree import DecisionTreeRegressor
+    from sklearn.tree import DecisionTreeClassifier
 
     weight = None if w is None else w[searched]
     target = event[searched].astype(np.float64)
-    share = float(np.average(target, weights=weight))
     features = list(_ordered(table, target, weight, searched))
     codes = np.column_stack([feature.codes for feature in features])
-    gain = (_CHI_SQUARED + 2.0 * math.log(len(features))) * share * (1.0 - share)
-    model: Any = DecisionTreeRegressor(
+    # Twice the gain in log likelihood, of which the tree counts bits per row, is chi-squared.
+    gain = (_CHI_SQUARED + 2.0 * math.log(len(features))) / (2.0 * math.log(2.0))
+    model: Any = DecisionTreeClassifier(
+        criterion="log_loss",
         max_leaf_nodes=_MOST_REGIONS,
         min_samples_leaf=max(fewest, round(_LEAST_SHARE * len(searched))),
         min_impurity_decrease=gain / len(searched),
@@ -148,7 +149,7 @@ class _Number(_Feature):
         for digits in range(1, 18):
             step = 10.0 ** (math.floor(math.log10(abs(middle))) + 1 - digits)
             for steps in (round(middle / step), math.floor(middle / step)):
-                text = f"{steps * step:.{digits}g}"
+                text = f"{float(f'{steps * step:.{digits}g}'):.15g}"
                 if below <= float(text) < above:
                     return text
         return repr(below)

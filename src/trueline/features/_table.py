@@ -29,10 +29,10 @@ class Column:
     is_time: bool = False
 
     def show(self, value: float) -> str:
-        """Return a number of the column as text, short but not less than it to four digits."""
+        """Return a number of the column as text."""
         if self.is_time:
             return str(np.datetime64(round(value), "s")).replace("T", " ").removesuffix(" 00:00:00")
-        return f"{value:.4g}"
+        return f"{value:.15g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ class Columns:
     group, weight : str, optional
         Columns of the group and the weight of each row; none by default.
     x : tuple of str, optional
-        Columns of features, for a report.
+        Columns of features, for a report, and for where intervals do not hold.
 
     Examples
     --------

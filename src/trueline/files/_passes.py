@@ -26,7 +26,7 @@ from trueline.files._forecasts import (
 from trueline.files._scoring import Scoring
 from trueline.files._sink import as_typed
 from trueline.files._transformer import Transformer
-from trueline.metrics import EvaluationAccumulator, FileEvaluation
+from trueline.metrics import EvaluationAccumulator, FileEvaluation, conditional_coverage
 from trueline.recalibration import FIRST_ROWS, Recalibrator, ScoreAccumulator
 
 MAX_KNOTS = 100_000
@@ -34,6 +34,8 @@ MAX_KNOTS = 100_000
 _MAX_VALUES = 1 << 22
 # The most rows that are drawn, whose values are also limited by `Layout.most_drawn`.
 MOST_ROWS = 1_000_000
+# Number of rows whose features are searched for where the intervals do not hold.
+_MOST_WITH_FEATURES = 100_000
 
 
 def fit(
@@ -162,7 +164,8 @@ def evaluate(
         A fitted map; the recalibrated forecasts are evaluated, and the floor counts its rows.
     columns : Columns, optional
         Names of columns that do not follow the conventions. With a group there is a result for
-        each group.
+        each group. With features in ``columns.x``, `trueline.conditional_coverage` of at most
+        100,000 rows, drawn at random, is ``overall.conditional``.
     coverage : float, optional
         Probability of the central interval to evaluate; by default that of the columns, which is
         0.9 unless it is stated.
@@ -220,7 +223,26 @@ def evaluate(
         found = whole.finish(None if transform is None else transform.n_fit)
     if found is None:
         raise forecasts.no_weight()
-    return found
+    return (
+        found if not forecasts.layout.features else _with_features(found, forecasts, recalibrator)
+    )
+
+
+def _with_features(
+    found: FileEvaluation, forecasts: Forecasts, recalibrator: Recalibrator | None
+) -> FileEvaluation:
+    """Add whether the intervals hold given the features, which takes another pass."""
+    sample = sample_rows(forecasts, most=_MOST_WITH_FEATURES)
+    overall = found.overall
+    given_x = conditional_coverage(
+        sample.y,
+        sample.dist if recalibrator is None else sample.transform(recalibrator),
+        sample.features,
+        overall.coverage_target,
+        sample_weight=sample.weight,
+        n_fit=overall.n_fit,
+    )
+    return replace(found, overall=replace(overall, conditional=given_x))
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,17 @@ class SymmetricLaw(Law):
 class ScoreLaw(Law):
     """A law of scores, with the moments that integrals of functions of the score need."""
 
+    #: Total weight of the rows that the law was learned from, and the weight of the new row that it
+    #: leaves mass to; None if it leaves none.
+    weights: tuple[float, float] | None = None
+
+    def with_new_mass(self, share: float) -> ScoreLaw:
+        """Return the law that gives a new row this share of the mass, half of it to either tail.
+
+        A law that leaves no mass to a new row returns itself.
+        """
+        return self
+
     @abstractmethod
     def moments(self, z: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Integrals of R(s)**power * s**k over s < z, for power 1 or 2 and k = 0, 1, 2."""

@@ -150,6 +150,20 @@ class PiecewiseLaw(ScoreLaw):
         self.pins = dict(pins or {})
         self.supported = (float(left[0]), float(right[-1]))
 
+    def with_new_mass(self, share: float) -> PiecewiseLaw:
+        if self.weights is None:
+            return self
+        total, new = self.weights
+        factor = (1.0 - share) * (total + new) / total
+        # Nothing is left between the tails if the new row has all the mass.
+        rows = slice(None, None, max(self.knots.size - 1, 1) if share == 1.0 else None)
+        right = 0.5 + factor * (self.right[rows] - 0.5)
+        same = self.left is self.right
+        left = right if same else 0.5 + factor * (self.left[rows] - 0.5)
+        changed = PiecewiseLaw(self.knots[rows], left, right, self.tails)
+        changed.n_fit, changed.made_by = self.n_fit, self.made_by
+        return changed
+
     @property
     def _masses(self) -> tuple[float, float]:
         """Mass of the lower and of the upper tail."""

@@ -3,7 +3,6 @@
 from trueline.interop import check_forecast
 from trueline.metrics._accumulator import EvaluationAccumulator, FileEvaluation, GroupEvaluation
 from trueline.metrics._atoms import Atom
-from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
     calibration_curve,
@@ -11,7 +10,6 @@ from trueline.metrics._calibration import (
     calibration_floor,
 )
 from trueline.metrics._conditional import ConditionalCoverage, Region, conditional_coverage
-from trueline.metrics._crps_parts import CrpsDecomposition, crps_decomposition
 from trueline.metrics._evaluate import Evaluation, evaluate, evaluate_rows
 from trueline.metrics._maps import RecalibrationMap, recalibration_map
 from trueline.metrics._marginal import MarginalCalibration, marginal_calibration
@@ -44,13 +42,11 @@ from trueline.metrics._verdict import (
 
 __all__ = [
     "Atom",
-    "BrierDecomposition",
     "CalibrationCurve",
     "CalibrationTest",
     "CalibrationVerdict",
     "ConditionalCoverage",
     "CoverageVerdict",
-    "CrpsDecomposition",
     "Evaluation",
     "EvaluationAccumulator",
     "FileEvaluation",
@@ -62,7 +58,6 @@ __all__ = [
     "Region",
     "Verdict",
     "Widths",
-    "brier_decomposition",
     "calibration_curve",
     "calibration_error",
     "calibration_floor",
@@ -73,7 +68,6 @@ __all__ = [
     "conditional_coverage",
     "coverage",
     "crps",
-    "crps_decomposition",
     "decide_coverage",
     "effective_size",
     "ence",

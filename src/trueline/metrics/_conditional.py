@@ -11,13 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from trueline._html import table, tag
 from trueline._labels import check_labels
-from trueline._messages import count, percent
+from trueline._messages import InputError, count, percent
 from trueline._validation import FloatArray, RandomState, Rows, generator, level
 from trueline.features import EVERYWHERE, FEWEST_ROWS, Mean, Table, chance_given_x
 from trueline.interop import ForecastLike
 from trueline.metrics._pit import uniform_rows
 from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
 from trueline.metrics._verdict import LEVEL, CoverageVerdict, chance_range, decide_coverage
+
+# Number of regions of a kind that the sentence names.
+_MOST_NAMED = 2
 
 
 @dataclass(frozen=True)
@@ -136,12 +139,17 @@ class ConditionalCoverage:
             )
         if self.holds:
             return f"No region was found in which {intervals} do not hold."
-        parts = [
-            f"{r.verdict.words} where {r.rule} ({r.coverage:.1%})"
-            if r.rule != EVERYWHERE
-            else f"{r.verdict.words} in all regions alike ({r.coverage:.1%})"
-            for r in self.off
-        ]
+        if self.regions[0].rule == EVERYWHERE:
+            return f"{intervals} are {self.off[0].verdict.words} in all regions alike."
+        parts = []
+        for words in dict.fromkeys(r.verdict.words for r in self.off):
+            found = [r for r in self.off if r.verdict.words == words]
+            # Of those that are too wide, the last ones cover most.
+            worst = found if found[0].coverage < self.coverage_target else found[::-1]
+            where = [f"where {r.rule} ({r.coverage:.1%})" for r in worst[:_MOST_NAMED]]
+            more = len(found) - _MOST_NAMED
+            where += [f"in {count(more, 'more region')}"] if more > 0 else []
+            parts.append(f"{words} {', and '.join(where)}")
         return f"{intervals} are {'; '.join(parts)}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -292,9 +300,9 @@ def conditional_coverage(
     check_labels(y=y, dist=dist, X=X)
     features = Table.read(X, outcomes.size)
     if not forecast._has_spread:
-        raise ValueError(
+        raise InputError(
             "the forecasts are points, which have no intervals; expected forecasts with a spread. "
-            "Fit a map on held-out rows first: tl.Isotonic().fit(y_cal, F_cal).transform(F)."
+            "Fit a map on other rows first, and give the forecasts after it."
         )
     fit, rng = rows_of_fit(n_fit, forecast), generator(random_state)
     if w is not None and not w.min() > 0:

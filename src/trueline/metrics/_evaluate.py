@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from trueline.distributions import Distribution
 from trueline.interop import ForecastLike
 from trueline.metrics._atoms import Atom, AtomSums
 from trueline.metrics._calibration import check_levels, error_of, floor_of
+from trueline.metrics._conditional import ConditionalCoverage, conditional_coverage
 from trueline.metrics._pit import Ecdf, above_zero, randomised
 from trueline.metrics._rows import (
     add,
@@ -38,7 +39,7 @@ _STACK = 64 * _BLOCK
 # Error of a mean of equal values.
 _ROUNDING = 1e-12
 # What the verdict needs beside the diagnostics.
-_CONTEXT = ("n_effective", "n_fit", "ks_statistic", "draws", "atoms")
+_CONTEXT = ("n_effective", "n_fit", "ks_statistic", "draws", "atoms", "conditional")
 # Number of atoms that a printed evaluation lists.
 _MOST_ATOMS = 10
 
@@ -79,6 +80,8 @@ class Evaluation:
     atoms : tuple of Atom
         Values that outcomes are often equal to and that have a forecast probability, such as the
         values of a count, or 0 for rain: observed and forecast shares. Empty if there are none.
+    conditional : ConditionalCoverage or None
+        Whether the intervals hold given the features, if features were given.
 
     Examples
     --------
@@ -108,6 +111,7 @@ class Evaluation:
     ks_statistic: float
     draws: int | None = None
     atoms: tuple[Atom, ...] = ()
+    conditional: ConditionalCoverage | None = None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -130,7 +134,7 @@ class Evaluation:
         )
 
     def to_dict(self) -> dict[str, float]:
-        """Return the diagnostics by name.
+        """Return the diagnostics by name; with features also ERT and worst slab.
 
         Examples
         --------
@@ -138,10 +142,13 @@ class Evaluation:
         >>> tl.evaluate([0.0, 1.0], tl.Normal([0.0, 0.0], 1.0)).to_dict()["mae"]
         0.5
         """
-        return {name: value for name, value in asdict(self).items() if name not in _CONTEXT}
+        found = {name: value for name, value in asdict(self).items() if name not in _CONTEXT}
+        if self.conditional is not None:
+            found |= {"ert": self.conditional.ert, "worst_slab": self.conditional.worst_slab}
+        return found
 
     def __repr__(self) -> str:
-        """Return a table, then the verdict, then the shares of atoms."""
+        """Return a table, then the verdict, the shares of atoms, and what holds given x."""
         scores = [
             f"  {name:<18}{value:>10.4g}   {note}".rstrip() for name, value, note in self._lines()
         ]
@@ -153,6 +160,7 @@ class Evaluation:
             for a in atoms
         ]
         lines += [f"  {more}"] if more else []
+        lines += [] if self.conditional is None else [repr(self.conditional)]
         return "\n".join([self._title(), *scores, str(self.verdict), *lines])
 
     def _repr_html_(self) -> str:
@@ -168,6 +176,7 @@ class Evaluation:
             ]
             parts.append(table(["outcome", "observed", "forecast", "by chance from", "to"], shares))
         parts += [tag("p", more)] if more else []
+        parts += [] if self.conditional is None else [self.conditional._repr_html_()]
         return tag("div", *parts, style="overflow-x: auto")
 
     def _title(self) -> str:
@@ -212,6 +221,7 @@ def evaluate(
     sample_weight: ArrayLike | None = None,
     n_fit: float | None = None,
     random_state: RandomState = 0,
+    X: Any = None,
 ) -> Evaluation:
     """Every diagnostic of a forecast at once.
 
@@ -235,6 +245,8 @@ def evaluate(
         the floor, and the p-value and the verdict take it into account.
     random_state : None, int or numpy.random.Generator, default 0
         Used if the forecast has steps, which are read by the randomised PIT; see `pit`.
+    X : data frame, dict of columns, or array, (n,) or (n, k), optional
+        Features. The result then has `conditional_coverage` as its ``conditional``.
 
     Examples
     --------
@@ -257,8 +269,14 @@ def evaluate(
     90% intervals hold 61.2% of the time: too narrow.
     Calibration error 68.5 times its floor: recalibrate on held-out rows.
     """
-    y, dist, w = check_rows(y, dist, sample_weight)
-    return evaluate_rows(y, dist, w, coverage, n_fit, random_state, levels=levels)
+    outcomes, forecast, w = check_rows(y, dist, sample_weight)
+    given_x = None
+    if X is not None:
+        given_x = conditional_coverage(
+            y, dist, X, coverage, sample_weight=w, n_fit=n_fit, random_state=random_state
+        )
+    found = evaluate_rows(outcomes, forecast, w, coverage, n_fit, random_state, levels=levels)
+    return found if given_x is None else replace(found, conditional=given_x)
 
 
 class Rows(NamedTuple):

@@ -40,6 +40,8 @@ class Recalibrator(Shown):
         Whether ``fit`` and ``transform`` need ``groups=`` or ``X=``.
     reads_width : bool
         Whether recalibrated forecasts are wider where the forecasts are.
+    weighs_new_rows : bool
+        Whether ``transform`` takes the weights of new rows, ``sample_weight=``.
     learns_from_scores : bool
         Whether the map is a function of the scores, their weights and groups, in any order, so
         that ``fit_scores`` can learn it.
@@ -67,6 +69,7 @@ class Recalibrator(Shown):
 
     needs_groups: ClassVar[bool] = False
     reads_width: ClassVar[bool] = True
+    weighs_new_rows: ClassVar[bool] = False
     learns_from_scores: ClassVar[bool] = False
     is_mergeable: ClassVar[bool] = False
     is_exportable: ClassVar[bool] = False

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._labels import check_labels
-from trueline._validation import FloatArray, check_max_knots
+from trueline._validation import FloatArray, check_max_knots, new_weights
 from trueline.distributions import Distribution, Support
 from trueline.interop import ForecastLike, check_forecast
 from trueline.laws import ScoreLaw
@@ -29,7 +29,7 @@ from trueline.recalibration._preparation import (
     stated_support,
     unprepared_scores,
 )
-from trueline.scores import Key, ScoreRows, Scores, combine, empirical_law
+from trueline.scores import Key, ScoreRows, Scores, combine, empirical_law, recalibrated
 
 
 class ScoreBased(Recalibrator):
@@ -41,6 +41,7 @@ class ScoreBased(Recalibrator):
     learns_from_scores = True
     is_mergeable = True
     is_exportable = is_stored = True
+    weighs_new_rows = True
 
     support: Support | str | None = "auto"
     _scores: Scores | None = None
@@ -169,6 +170,47 @@ class ScoreBased(Recalibrator):
         accumulator.warn_if_excluded(known)
         self._accumulator, self._scores = accumulator, None
         return self._prepared_by(preparation)
+
+    @abstractmethod
+    def transform(
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Distribution:
+        """Return the recalibrated forecasts.
+
+        Parameters
+        ----------
+        dist : Distribution, or what `as_distribution` takes
+            Forecasts of the kind that the map was fitted on.
+        groups : (n,) array-like, optional
+            The group of each row, for maps that need groups.
+        sample_weight : (n,) array-like, optional
+            The weight of each of these rows, on the scale of the weights of ``fit``, such as
+            ``of(X)`` of `shift_weights`. The map leaves the mass of a new row to it, half below and
+            half above all scores, so that a row with few like it gets a wider forecast. By default
+            this is the mass of the mean weight that new rows have. Maps with a few parameters
+            leave no such mass, and their forecasts stay the same.
+
+        Warns
+        -----
+        CalibrationWarning
+            If a group was not there at ``fit``; its rows get the map of all rows.
+
+        References
+        ----------
+        Tibshirani, Foygel Barber, Candès and Ramdas, "Conformal prediction under covariate shift",
+        NeurIPS 2019.
+
+        Examples
+        --------
+        >>> import trueline as tl
+        >>> R = tl.Isotonic().fit([1.0, 2.0, 3.0], tl.Point([0.0, 0.0, 0.0]))
+        >>> R.transform(tl.Point([0.0, 0.0]), sample_weight=[1.0, 2.0]).std().round(2)
+        array([2.1 , 2.62])
+        """
 
     @property
     def least_width_(self) -> float:
@@ -319,12 +361,19 @@ class CommonMap(ScoreBased):
             )
         return [], None
 
-    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
+    def transform(
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Distribution:
         self._check_fitted()
         if groups is not None:
             raise ValueError(f"{type(self).__name__} takes no groups; it has one map for all rows.")
         dist = self.check_kind(dist)
-        made = self._preparation(dist)._recalibrate(self.law_)
+        weight = new_weights(sample_weight, len(dist))
+        made = recalibrated(self._preparation(dist), self.law_, weight)
         made._labels = dist._labels
         return made
 

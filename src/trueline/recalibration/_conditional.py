@@ -7,7 +7,7 @@ import functools
 import itertools
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,8 +37,14 @@ _ENOUGH = 10_000
 _NONE = np.empty(0, dtype=np.intp)
 # Number of folds of a learner without out-of-bag quantiles.
 _FOLDS = 5
+# Shares of the pooled law that are compared, and the number of rows that they are compared on.
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+_COMPARED = 3000
 # With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
+
+# Rows, and their quantiles or forecasts.
+Part = TypeVar("Part", bound=tuple[Rows, Any])
 
 
 @runtime_checkable
@@ -57,7 +63,8 @@ class Conditional(Recalibrator):
 
     One map for all rows makes a forecast calibrated on average. Where errors are larger, skewed
     or biased for some x, a forecast can be sharper and just as calibrated: a learner predicts
-    quantiles of the score given x, which become a `Quantiles` forecast. An outer `Isotonic` map,
+    quantiles of the score given x, which become a `Quantiles` forecast, after an average with the
+    quantiles of all rows where that is truer. An outer `Isotonic` map,
     fitted on quantiles of rows that the learner did not see, keeps it calibrated whatever the
     learner. The features are X, the mean of the forecast and the logarithm of its standard
     deviation.
@@ -83,6 +90,9 @@ class Conditional(Recalibrator):
         The fitted learner.
     outer_ : Isotonic
         The fitted outer map.
+    pooled_share_ : float
+        Share of the quantiles of all scores in the average with those given x: 0, 0.25, 0.5, 0.75
+        or 1, by the out-of-sample CRPS. It is large where errors hardly depend on x.
 
     Notes
     -----
@@ -107,6 +117,7 @@ class Conditional(Recalibrator):
 
     keeps_scores = False
     reads_width = False  # it learns the width itself
+    weighs_new_rows = True
 
     learner_: Any
     outer_: Isotonic
@@ -171,12 +182,12 @@ class Conditional(Recalibrator):
         w = ScoreRows.of_outcomes(outcomes, dist, sample_weight).weights
         reader, table = FeatureReader(), _given(X)
         features = _features(reader.fit(table), table, dist)
+        self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
         scored = _Scored(features, dist._score(outcomes[:, None])[:, 0], w)
         self._way = _Way()
-        self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
-        self.learner_, self.outer_ = None, plain
+        self.learner_, self.outer_, self.pooled_share_ = None, plain, 0.0
         every = np.arange(len(outcomes))
         trained = [every] if folds is None else [train for train, _ in folds]
         known = max((scored.n_weighted(rows) for rows in trained), default=0)
@@ -191,10 +202,12 @@ class Conditional(Recalibrator):
         if plain.atoms_ is not None:
             self._choose_way(scored, outcomes, dist, folds)
             scored = scored._replace(s=outcomes) if self._way.of_outcomes else scored
+        known_rows = (k for k in self._out_of_sample(scored, folds) if scored.n_weighted(k[0]))
+        first, parts = _first_of(known_rows)
+        if not self._way.of_outcomes:
+            self._choose_share(first, scored, outcomes, dist)
         forecasts = (
-            (rows, self._conditional(dist._take(rows), quantiles))
-            for rows, quantiles in self._out_of_sample(scored, folds)
-            if scored.n_weighted(rows)
+            (rows, self._conditional(dist._take(rows), quantiles)) for rows, quantiles in parts
         )
         with warnings.catch_warnings():
             # The plain map has warned of ties.
@@ -235,12 +248,39 @@ class Conditional(Recalibrator):
             rows = scored._replace(s=y) if way.of_outcomes else scored
             learner = self._fitted(rows.take(train), rng)
             quantiles = self._quantiles(learner, scored.features[test])
-            missed = y[test, None] - self._conditional(dist._take(test), quantiles).values
-            loss = np.maximum(self.levels_ * missed, (self.levels_ - 1.0) * missed).mean(axis=1)
+            loss = self._pinball(y[test], self._conditional(dist._take(test), quantiles))
             losses[way] = float(
                 np.average(loss, weights=None if scored.w is None else scored.w[test])
             )
         self._way = min(losses, key=losses.__getitem__)
+
+    def _choose_share(
+        self,
+        first: Sequence[tuple[Rows, FloatArray]],
+        scored: _Scored,
+        y: FloatArray,
+        dist: Distribution,
+    ) -> None:
+        """Choose the share of the pooled law by the pinball loss of some rows."""
+        self._pooled = weighted_quantiles(scored.s, scored.w, self.levels_)
+        every = np.concatenate([rows for rows, _ in first])
+        few = slice(None, None, -(-len(every) // _COMPARED))
+        rows = every[few]
+        quantiles = np.concatenate([quantiles for _, quantiles in first])[few]
+        some, w = dist._take(rows), None if scored.w is None else scored.w[rows]
+        losses = {}
+        for self.pooled_share_ in reversed(_SHARES):
+            loss = self._pinball(y[rows], self._conditional(some, quantiles.copy()))
+            losses[self.pooled_share_] = float(np.average(loss, weights=w))
+        # The pooled law knows these rows. In expectation that lowers its loss by 2 / n of itself.
+        n = scored.n_weighted(np.arange(len(y)))
+        known = {share: loss + share * 2.0 * losses[1.0] / n for share, loss in losses.items()}
+        self.pooled_share_ = min(known, key=known.__getitem__)
+
+    def _pinball(self, y: FloatArray, forecast: Quantiles) -> FloatArray:
+        """Return the mean pinball loss of each row."""
+        missed = y[:, None] - forecast.values
+        return np.maximum(self.levels_ * missed, (self.levels_ - 1.0) * missed).mean(axis=1)
 
     def _outer(
         self,
@@ -249,11 +289,7 @@ class Conditional(Recalibrator):
         w: FloatArray | None,
     ) -> Isotonic:
         """Return the map of parts of the rows, whose forecasts are quantiles given x."""
-        first: list[tuple[Rows, Quantiles]] = []
-        for part in parts:
-            first.append(part)
-            if sum(len(rows) for rows, _ in first) >= _ENOUGH:
-                break
+        first, parts = _first_of(parts)
         # The first rows decide how all forecasts are prepared.
         rows = np.concatenate([rows for rows, _ in first])
         seen = Quantiles(self.levels_, np.concatenate([forecast.values for _, forecast in first]))
@@ -264,7 +300,7 @@ class Conditional(Recalibrator):
             Isotonic(support=support)._fit_prepared(
                 preparation, y[rows], forecast, None if w is None else w[rows]
             )
-            for rows, forecast in itertools.chain(first, parts)
+            for rows, forecast in parts
         ]
         return functools.reduce(Isotonic.merge, outer)
 
@@ -306,7 +342,9 @@ class Conditional(Recalibrator):
         default = QuantileForest(min_samples_leaf=self._way.leaf, random_state=rng)
         learner: Any = copy.deepcopy(self.learner) or default
         if self._grows_forest:
-            return learner.fit(*scored, out_of_bag=out_of_bag)
+            return learner.fit(
+                *scored, out_of_bag=out_of_bag, categorical=self._features_reader.categorical_
+            )
         learner.fit(scored.features, scored.s)
         return learner
 
@@ -327,6 +365,8 @@ class Conditional(Recalibrator):
 
     def _conditional(self, dist: Distribution, quantiles: FloatArray) -> Quantiles:
         """Return the forecast whose score, or outcome, has these quantiles, which are replaced."""
+        if self.pooled_share_:
+            quantiles += self.pooled_share_ * (self._pooled - quantiles)
         if not self._way.of_outcomes:
             for rows in _blocks(np.arange(len(dist)), _FEW):
                 some = dist._take(rows)._unscore(quantiles[rows])
@@ -336,7 +376,12 @@ class Conditional(Recalibrator):
         return Quantiles(self.levels_, quantiles)
 
     def transform(
-        self, dist: ForecastLike, groups: ArrayLike | None = None, X: ArrayLike | None = None
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        X: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
     ) -> Distribution:
         """Return the recalibrated forecasts.
 
@@ -348,6 +393,8 @@ class Conditional(Recalibrator):
             A group can be a column of X.
         X : (n, d) array-like
             Their features. The columns of a frame are found by name.
+        sample_weight : (n,) array-like, optional
+            The weight of each of these rows, see `Isotonic.transform`.
         """
         self._check_fitted()
         _refuse_groups(groups)
@@ -356,9 +403,10 @@ class Conditional(Recalibrator):
         wide = dist._widened(self._least_width)
         features = _features(self._features_reader, _given(X), wide)
         if self.learner_ is None:
-            return self.outer_.transform(dist)
+            return self.outer_.transform(dist, sample_weight=sample_weight)
         quantiles = self._quantiles(self.learner_, features)
-        return self.outer_.transform(self._conditional(wide, quantiles))
+        conditional = self._conditional(wide, quantiles)
+        return self.outer_.transform(conditional, sample_weight=sample_weight)
 
     def merge(self, other: Self) -> Self:
         """Raise, because learners do not merge; fit on the rows of both."""
@@ -422,6 +470,16 @@ def _blocks(rows: Rows, size: int = _BLOCK) -> Iterator[Rows]:
     """Yield the rows in parts, so that few quantiles are held at a time."""
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
+
+
+def _first_of(parts: Iterator[Part]) -> tuple[list[Part], Iterator[Part]]:
+    """Return the first parts, which have enough rows to decide, and all parts."""
+    first = []
+    for part in parts:
+        first.append(part)
+        if sum(len(rows) for rows, _ in first) >= _ENOUGH:
+            break
+    return first, itertools.chain(first, parts)
 
 
 def _refuse(what: str, fix: str) -> NoReturn:

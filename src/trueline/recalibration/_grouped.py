@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trueline._labels import check_labels
-from trueline._validation import UnknownGroupsWarning
+from trueline._validation import UnknownGroupsWarning, new_weights
 from trueline.distributions import Distribution, Stacked, Support
 from trueline.interop import ForecastLike
 from trueline.laws import ScoreLaw
@@ -19,7 +19,7 @@ from trueline.recalibration._accumulator import in_order
 from trueline.recalibration._common import CommonMap, ScoreBased, inner_map
 from trueline.recalibration._hierarchy import GroupPrior
 from trueline.recalibration._shown import fit_in_words
-from trueline.scores import Key, Scores, combine
+from trueline.scores import Key, Scores, combine, recalibrated
 
 _MOST_SHRINKAGE = 1e15
 # Groups whose scales are further apart than this factor differ enough to say so.
@@ -170,7 +170,13 @@ class Grouped(ScoreBased):
             self._learned = scores, GroupPrior(scores, self._group_scores.values())
         return self._learned[1]
 
-    def transform(self, dist: ForecastLike, groups: ArrayLike | None = None) -> Distribution:
+    def transform(
+        self,
+        dist: ForecastLike,
+        groups: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> Distribution:
         self._check_fitted()
         dist = self.check_kind(dist)
         keys, index = self._codes(groups, len(dist))
@@ -187,12 +193,16 @@ class Grouped(ScoreBased):
             )
         dist = self._preparation(dist)
         laws = [self.law(key) for key in keys]
+        w = new_weights(sample_weight, len(dist))
         if len(laws) == 1:
-            made = dist._recalibrate(laws[0])
+            made = recalibrated(dist, laws[0], w)
         else:
             rows = np.split(np.argsort(index, kind="stable"), np.cumsum(np.bincount(index))[:-1])
-            pairs = zip(rows, laws, strict=True)
-            made = Stacked([dist._take(r)._recalibrate(law) for r, law in pairs], rows)
+            parts = [
+                recalibrated(dist._take(r), law, None if w is None else w[r])
+                for r, law in zip(rows, laws, strict=True)
+            ]
+            made = Stacked(parts, rows)
         made._labels = labels
         return made
 

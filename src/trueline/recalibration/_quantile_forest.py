@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,137 +19,25 @@ from trueline._validation import (
     vector,
     weights,
 )
-from trueline.features import as_features
+from trueline.recalibration._bagged_trees import (
+    MOST_DRAWN,
+    BaggedTrees,
+    Counts,
+    Features,
+    Tree,
+    tree_features,
+)
 from trueline.recalibration._shown import constructor_call
 
-if TYPE_CHECKING:
-    from sklearn.tree import DecisionTreeRegressor
-
-Features = NDArray[np.float32]
-Counts = NDArray[np.intp]
 Codes = NDArray[np.int32]
 
 # Numbers held at a time, which bounds the memory, and those that are sorted at a time.
 _BLOCK = 1 << 20
 _SMALL_BLOCK = 1 << 17
-# Largest number of rows drawn for one tree; more would make trees deeper, not quantiles better.
-MOST_DRAWN = 20_000
 # Share of the rows drawn for each tree of a `QuantileForest`, and the fewest drawn.
 _SHARE_DRAWN = 0.5
 _FEWEST_DRAWN = 200
 _ALL = slice(None)
-_LARGEST = float(np.finfo(np.float32).max)
-
-
-@dataclass(eq=False)
-class BaggedTrees:
-    """Regression trees on bootstrap draws, with the draws kept.
-
-    scikit-learn's forests use sample weights in ways that differ between releases and do not
-    expose the draws. Here a row is drawn in proportion to its weight, so that rows without weight
-    are never drawn, and the trees that saw a row are known.
-
-    About a third of the trees are out-of-bag for a row of the fit. A mean over all trees is less
-    noisy than a mean over these, so intervals that are calibrated on out-of-bag predictions would
-    be too wide for new rows. New rows therefore use as many trees as are out-of-bag for a row of
-    the fit on average, ``n_used``. If trees draw few of many rows, fewer trees are grown.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from trueline.recalibration import BaggedTrees
-    >>> X = np.linspace(0.0, 1.0, 200, dtype=np.float32)[:, None]
-    >>> trees = BaggedTrees(50, 5, 1.0, np.random.default_rng(0)).fit(X, 3.0 * X[:, 0], None)
-    >>> trees.predict(X[[100]]).round(1)
-    array([1.5])
-    """
-
-    n_estimators: int
-    min_samples_leaf: int
-    max_features: float
-    rng: np.random.Generator
-    most_drawn: int = MOST_DRAWN
-    splitter: str = "best"
-    n_used: int = field(init=False, repr=False)
-    trees: list[DecisionTreeRegressor] = field(default_factory=list, init=False, repr=False)
-    # One bit per row and tree, because integers would dominate the memory of the forest.
-    _drawn: list[NDArray[np.uint8]] = field(default_factory=list, init=False, repr=False)
-    _n: int = field(init=False, repr=False)
-
-    def fit(
-        self,
-        X: Features,
-        target: FloatArray,
-        w: FloatArray | None,
-        note: Callable[[Any, Counts], None] | None = None,
-        *,
-        out_of_bag: bool = True,
-    ) -> Self:
-        """Grow the trees; `note` is called with each tree and the number of draws of each row.
-
-        Without `out_of_bag` only the trees that new rows use are grown.
-        """
-        from sklearn.tree import DecisionTreeRegressor
-
-        n = self._n = len(target)
-        # With probabilities numpy draws other rows, even if all probabilities are equal.
-        chance = None if w is None or (w == w[0]).all() else w / w.sum()
-        unseen, draws = 0.0, min(n, self.most_drawn)
-        # scikit-learn's checks take as long as a small tree; missing values need them.
-        missing = bool(np.isnan(X).any())
-        # A row is out-of-bag as often as if each tree drew n rows and left out a share exp(-1).
-        kept = math.exp((draws / n if out_of_bag else 0.0) - 1.0)
-        for _ in range(math.ceil(self.n_estimators * kept)):
-            drawn = self.rng.choice(n, draws, p=chance)
-            counts = np.bincount(drawn, minlength=n)
-            tree = DecisionTreeRegressor(
-                min_samples_leaf=self.min_samples_leaf,
-                max_features=self.max_features,
-                splitter=self.splitter,
-                random_state=int(self.rng.integers(2**31)),
-            )
-            rows = np.flatnonzero(counts)
-            tree.fit(
-                X[rows],
-                target[rows],
-                sample_weight=counts[rows].astype(np.float64),
-                check_input=missing,
-            )
-            self.trees.append(tree)
-            self._drawn.append(np.packbits(counts > 0))
-            unseen += float(np.average(counts == 0, weights=w))
-            if note is not None:
-                note(tree, counts)
-        self.n_used = max(round(unseen), 1) if out_of_bag else len(self.trees)
-        return self
-
-    def saw(self, t: int, rows: slice = _ALL) -> NDArray[np.bool_]:
-        """Whether tree t drew each of some rows of the fit."""
-        start, stop, _ = rows.indices(self._n)
-        some = np.unpackbits(self._drawn[t][start // 8 : (stop + 7) // 8])
-        return some[start % 8 :][: stop - start].astype(bool)
-
-    def predict(self, X: Features) -> FloatArray:
-        """Return the mean over as many trees as are out-of-bag for a row of the fit, (n,)."""
-        total = np.zeros(len(X))
-        # The sum goes tree by tree, so that it does not depend on the other rows.
-        for tree in self.trees[: self.n_used]:
-            total += tree.tree_.predict(X).ravel()
-        return total / self.n_used
-
-    def predict_out_of_bag(self, X: Features, otherwise: float) -> FloatArray:
-        """Return the mean over the trees that did not see each row of the fit, (n,).
-
-        The few rows that every tree saw get the value `otherwise`.
-        """
-        total = np.zeros(self._n)
-        unseen = np.zeros(self._n, dtype=np.intp)
-        for t, tree in enumerate(self.trees):
-            at = np.flatnonzero(~self.saw(t))
-            if len(at):
-                total[at] += tree.tree_.predict(X[at]).ravel()
-                unseen[at] += 1
-        return np.where(unseen > 0, total / np.maximum(unseen, 1), otherwise)
 
 
 @dataclass(eq=False, repr=False)
@@ -219,6 +107,7 @@ class QuantileForest:
         sample_weight: ArrayLike | None = None,
         *,
         out_of_bag: bool = True,
+        categorical: Sequence[int] = (),
     ) -> Self:
         """Grow the trees and fill their leaves.
 
@@ -233,6 +122,9 @@ class QuantileForest:
         out_of_bag : bool, default True
             Whether `out_of_bag_quantiles` will be called. If not, a third of the trees is grown,
             which is the number that `predict_quantiles` uses in either case.
+        categorical : sequence of int
+            Columns of X that hold categories, numbered 0, 1, ... One half of the trees orders them
+            by the mean of the values, the other half by their mean distance from the median.
         """
         for name in ("n_estimators", "min_samples_leaf", "n_leaf_values"):
             value = getattr(self, name)
@@ -266,20 +158,22 @@ class QuantileForest:
             self._w,
             lambda tree, counts: tables.append(self._fill(tree, counts)),
             out_of_bag=out_of_bag,
+            categorical=categorical,
+            order_by=(target, np.abs(target - np.median(target))),
         )
         self._first = np.cumsum([len(table) for table in tables]).tolist()
         self._table = np.concatenate(tables)
         return self
 
-    def _fill(self, tree: Any, counts: Counts) -> Codes:
+    def _fill(self, tree: Tree, counts: Counts) -> Codes:
         """Return the codes of equally spaced quantiles of the values in each leaf of a tree."""
         rows = np.flatnonzero(counts)
         # The values of a leaf are next to each other, in increasing order, if node and code are
         # sorted as one number.
-        keys = tree.tree_.apply(self._X[rows]) << 32 | self._codes[rows]
+        keys = tree.leaves(self._X[rows]) << 32 | self._codes[rows]
         keys = np.repeat(keys, counts[rows])
         keys.sort()
-        size = np.bincount(keys >> 32, minlength=tree.tree_.node_count)
+        size = np.bincount(keys >> 32, minlength=tree.n_nodes)
         start = np.cumsum(size) - size
         share = (np.arange(self.n_leaf_values) + 0.5) / self.n_leaf_values
         place = start[:, None] + (share * size[:, None]).astype(np.intp)
@@ -330,7 +224,7 @@ class QuantileForest:
             lines = np.empty((len(trees), len(block)), dtype=np.intp)
             size = np.full(len(block), len(trees) * r)
             for t, tree in enumerate(trees):
-                np.add(tree.tree_.apply(block), self._first[t], out=lines[t])
+                np.add(tree.leaves(block), self._first[t], out=lines[t])
                 if first is not None:
                     seen = self._trees.saw(t, slice(first + rows.start, first + rows.stop))
                     lines[t, seen] = 0
@@ -343,18 +237,6 @@ class QuantileForest:
                 every = weighted_quantiles(self._values[self._codes], self._w, q)
                 out[rows][size == 0] = every
         return out
-
-
-def tree_features(X: Any) -> Features:
-    """Convert a table of numbers to the contiguous float32 array that trees read.
-
-    Examples
-    --------
-    >>> from trueline.recalibration import tree_features
-    >>> tree_features([[1e300, 0.5]])
-    array([[3.4028235e+38, 5.0000000e-01]], dtype=float32)
-    """
-    return np.ascontiguousarray(np.clip(as_features(X), -_LARGEST, _LARGEST), dtype=np.float32)
 
 
 def _blocks(n: int, width: int, most: int) -> Iterator[slice]:

@@ -3,6 +3,7 @@
 from trueline.scores._cells import Cells, round_scores
 from trueline.scores._empirical_law import empirical_law
 from trueline.scores._intervals import Intervals, expected_distances
+from trueline.scores._own_mass import OwnMass, recalibrated
 from trueline.scores._range import (
     MOST_SCORE,
     MOST_WEIGHT,
@@ -33,6 +34,7 @@ __all__ = [
     "Exact",
     "Intervals",
     "Key",
+    "OwnMass",
     "ScoreRows",
     "Scores",
     "check_outcomes",
@@ -43,6 +45,7 @@ __all__ = [
     "empirical_law",
     "expected_distances",
     "first_out_of_range",
+    "recalibrated",
     "round_scores",
     "score_fault",
     "sorted_are_in_range",

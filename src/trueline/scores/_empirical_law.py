@@ -23,7 +23,10 @@ def empirical_law(scores: Scores, *, finite_sample: bool = True) -> PiecewiseLaw
     knots = scores.values
     if np.any(shift):
         knots, left, right = _between(knots, left, right, unit / rows)
-    return PiecewiseLaw(knots, left, right, tails_of(scores, knots[0], knots[-1]))
+    law = PiecewiseLaw(knots, left, right, tails_of(scores, knots[0], knots[-1]))
+    if finite_sample:
+        law.weights = scores.total, unit
+    return law
 
 
 def _between(

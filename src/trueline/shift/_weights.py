@@ -66,6 +66,11 @@ class ShiftWeights:
     _factor: float
     _reader: FeatureReader
 
+    @property
+    def is_shift(self) -> bool:
+        """Whether a shift was found; otherwise all weights are 1."""
+        return self.classifier != "constant"
+
     def of(self, X: Any) -> FloatArray:
         """Return the weights of any rows, on the scale of `weights`, (n,).
 
@@ -79,7 +84,7 @@ class ShiftWeights:
     @property
     def overlap(self) -> str:
         """How well calibration rows cover the new rows: "full", "good" or "thin"."""
-        if self.classifier == "constant":
+        if not self.is_shift:
             return "full"
         enough = self.effective_rows >= min(_ENOUGH_EFFECTIVE, 0.5 * len(self.weights))
         return "good" if enough and self.outside <= _FEW_OUTSIDE else "thin"
@@ -88,7 +93,7 @@ class ShiftWeights:
         """Return what was found in words."""
         n, m = len(self.weights), len(self.new_weights)
         rows = f"ShiftWeights: {count(n, 'calibration row')} and {count(m, 'new row')}"
-        if self.classifier == "constant":
+        if not self.is_shift:
             return f"{rows}\n  no shift was found: all weights are 1"
         return (
             f"{rows}\n"
@@ -167,8 +172,9 @@ def shift_weights(
                 f"weights."
             )
     is_new = np.arange(len(old) + len(new)) >= len(old)
+    is_category = np.isin(np.arange(reader.n_features_in_), reader.categorical_)
     classifier, log_odds = choose_classifier(
-        np.concatenate([old, new]), reader.is_category_, is_new, generator(random_state)
+        np.concatenate([old, new]), is_category, is_new, generator(random_state)
     )
     ratio = np.exp(log_odds)
     factor = 1.0 / float(ratio[~is_new].mean())

@@ -13,7 +13,7 @@ from trueline._report._measure import Measured
 from trueline._report._numbers import number, tick_labels
 from trueline._report._svg import LOW, figure, forecast_keys
 from trueline._report._words import short
-from trueline.metrics import CrpsDecomposition
+from trueline.decompositions import CrpsDecomposition
 
 # Number of lines of equal CRPS, about, and the room around marks, as a share of their range and, at
 # least, of the uncertainty.

@@ -7,7 +7,7 @@ import pytest
 from sklearn.isotonic import IsotonicRegression
 
 import trueline as tl
-from trueline.metrics import _crps_parts
+from trueline.decompositions import _crps
 
 RNG = np.random.default_rng(0)
 X, NOISE = RNG.normal(size=(2, 400))
@@ -79,7 +79,7 @@ def test_a_thousand_thresholds_are_enough(monkeypatch):
     x, noise = RNG.normal(size=(2, 4000))
     y, F = x + noise * np.exp(0.5 * x), tl.Normal(x, np.exp(0.5 * x))
     every = tl.crps_decomposition(y, F)
-    monkeypatch.setattr(_crps_parts, "_MOST_ROWS", 0)
+    monkeypatch.setattr(_crps, "_MOST_ROWS", 0)
     some = tl.crps_decomposition(y, F)
     assert some.uncertainty == every.uncertainty
     np.testing.assert_allclose(some.discrimination, every.discrimination, atol=5e-4)

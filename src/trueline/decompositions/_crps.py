@@ -11,8 +11,7 @@ from trueline._validation import FloatArray
 from trueline.distributions import Distribution
 from trueline.interop import ForecastLike
 from trueline.isotonic import pool
-from trueline.metrics._rows import check_rows
-from trueline.metrics._scores import crps
+from trueline.metrics import check_rows, crps
 
 # Up to this number of rows every threshold counts; beyond, so many of them do.
 _MOST_ROWS = 5000
