@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import BayesianRidge
 
 import trueline as tl
-from trueline.metrics import CrpsDecomposition
+from trueline.decompositions import CrpsDecomposition
 
 
 def test_points_are_the_parts_and_lines_hold_one_crps(rows):
