@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from trueline.features import read_columns
+from trueline.features import Table, read_columns
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array(["u", "v", "u"])
 
@@ -70,3 +70,21 @@ def test_a_categorical_column_keeps_its_names():
 def test_tables_that_do_not_fit_are_refused(table, message):
     with pytest.raises(ValueError, match=message):
         read_columns(table, 3)
+
+
+def test_numbers_as_text_are_numbers_and_booleans_are_categories():
+    table = Table.read(
+        {"text": ["1.5", "2", None, " "], "mixed": [1, 2.0, None, 3], "flag": [True, None, 0, 1]}, 4
+    )
+    assert [column.labels for column in table.columns[:2]] == [None, None]
+    np.testing.assert_array_equal(table.values[:, 0], [1.5, 2.0, np.nan, np.nan])
+    np.testing.assert_array_equal(table.values[:, 1], [1.0, 2.0, np.nan, 3.0])
+    assert table.columns[2].labels is not None
+
+
+def test_missing_categories_of_arrow_are_missing():
+    arrow = pytest.importorskip("pyarrow")
+    column = arrow.array(["a", None, "b"]).dictionary_encode()
+    table = Table.read(arrow.table({"c": column}), 3)
+    assert table.columns[0].labels == ("a", "b")
+    np.testing.assert_array_equal(table.values[:, 0], [0.0, np.nan, 1.0])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from trueline._html import clean
 from trueline._validation import detached
+from trueline.features._reader import decoded
 
 Codes = NDArray[np.intp]
 
@@ -72,7 +73,7 @@ def _columns(x: Any, what: str) -> list[tuple[str, NDArray[Any]]]:
     if isinstance(x, Mapping):
         return [(str(name), _array(values, what)) for name, values in x.items()]
     if hasattr(x, "column_names"):  # pyarrow
-        return [(str(name), _array(x.column(i), what)) for i, name in enumerate(x.column_names)]
+        return [(str(n), _array(decoded(x.column(i)), what)) for i, n in enumerate(x.column_names)]
     if hasattr(x, "columns"):  # pandas, polars; by position, because names may repeat
         take = x.iloc if hasattr(x, "iloc") else x
         return [(str(name), _array(take[:, i], what)) for i, name in enumerate(x.columns)]

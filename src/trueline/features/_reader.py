@@ -187,7 +187,7 @@ def _columns(X: Any) -> tuple[list[str] | None, list[Any]]:
     elif hasattr(X, "get_columns"):  # of polars
         names, columns = list(X.columns), X.get_columns()
     elif hasattr(X, "column_names") and hasattr(X, "columns"):  # of pyarrow
-        names, columns = list(X.column_names), [_decoded(c) for c in X.columns]
+        names, columns = list(X.column_names), [decoded(c) for c in X.columns]
     else:
         return None, list(_table(X).T)
     if not columns or not len(columns[0]):
@@ -196,7 +196,7 @@ def _columns(X: Any) -> tuple[list[str] | None, list[Any]]:
     return names if named else None, columns
 
 
-def _decoded(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """Return a column of pyarrow; numpy would read a missing category as another one."""
     dtype = column.type
     return column.cast(dtype.value_type) if str(dtype).startswith("dictionary") else column

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueline._validation import FloatArray, Rows
+from trueline._validation import FloatArray, Rows, is_missing
 from trueline.features._columns import MISSING, categories, read_columns
 
 # Trees read float32.
@@ -39,7 +38,7 @@ class Column:
 class Table:
     """Features of n rows: numbers as they are, categories as codes, NaN for missing values.
 
-    Text and booleans are categories. The codes are 0, 1, ... by falling frequency.
+    Booleans, and text that is no number, are categories: 0, 1, ... by falling frequency.
 
     Examples
     --------
@@ -122,8 +121,9 @@ def _read(name: str, values: NDArray[Any]) -> tuple[Column, FloatArray]:
     if values.dtype.kind == "m":
         days = values / np.timedelta64(1, "D")
         return Column(name), np.asarray(days, dtype=np.float64)
-    if values.dtype.kind == "O" and all(map(_is_number, values)):
-        values = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+    if values.dtype.kind in "OU":
+        numbers = _numbers(values)
+        values = values if numbers is None else numbers
     if values.dtype.kind == "f":
         return Column(name), np.clip(values, -_LARGEST, _LARGEST)
     parts = categories(values)
@@ -137,5 +137,16 @@ def _read(name: str, values: NDArray[Any]) -> tuple[Column, FloatArray]:
     return Column(name, labels), codes[parts.codes]
 
 
-def _is_number(value: object) -> bool:
-    return value is None or (isinstance(value, Real) and not isinstance(value, bool | np.bool_))
+def _numbers(values: NDArray[Any]) -> FloatArray | None:
+    """Return objects or texts as numbers, if all of them are, or missing."""
+    items = values.tolist()
+    if any(isinstance(item, bool | np.bool_) for item in items):
+        return None
+    try:
+        return np.array([np.nan if _is_blank(item) else float(item) for item in items])
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _is_blank(item: Any) -> bool:
+    return not item.strip() if isinstance(item, str) else is_missing(item)
