@@ -10,6 +10,7 @@ from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
 from trueline.recalibration._grouped import Grouped
 from trueline.recalibration._preparation import FIRST_ROWS, Preparation
+from trueline.recalibration._quantile_boosting import QuantileBoosting
 from trueline.recalibration._quantile_forest import QuantileForest
 from trueline.recalibration._smooth import BetaCalibration, Scaling, Smooth
 from trueline.scores import Key, ScoreRows, Scores
@@ -37,6 +38,7 @@ __all__ = [
     "Isotonic",
     "Key",
     "Preparation",
+    "QuantileBoosting",
     "QuantileForest",
     "Recalibrator",
     "Scaling",
