@@ -1,10 +1,9 @@
 """Recalibrators: maps from scores to probabilities, fitted on held-out data."""
 
-from trueline.features import as_features
+from trueline.features import BaggedTrees, as_features, tree_features
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._accumulator import ScoreAccumulator
 from trueline.recalibration._auto import Auto
-from trueline.recalibration._bagged_trees import BaggedTrees, tree_features
 from trueline.recalibration._checksum import sign
 from trueline.recalibration._common import CommonMap, Isotonic, inner_map
 from trueline.recalibration._conditional import Conditional
