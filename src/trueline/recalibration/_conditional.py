@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ from trueline.interop import ForecastLike, check_forecast
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
+from trueline.recalibration._quantile_boosting import QuantileBoosting, QuantileLearner
 from trueline.recalibration._quantile_forest import QuantileForest, weighted_quantiles
 from trueline.scores import ScoreRows
 
@@ -37,6 +39,8 @@ _ENOUGH = 10_000
 _NONE = np.empty(0, dtype=np.intp)
 # Number of folds of a learner without out-of-bag quantiles.
 _FOLDS = 5
+# Learners by name.
+_LEARNERS: dict[str, Callable[..., Any]] = {"forest": QuantileForest, "boosting": QuantileBoosting}
 # Shares of the pooled law that are compared, and the number of rows that they are compared on.
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _COMPARED = 3000
@@ -45,17 +49,6 @@ _FEWEST_ROWS = 20
 
 # Rows, and their quantiles or forecasts.
 Part = TypeVar("Part", bound=tuple[Rows, Any])
-
-
-@runtime_checkable
-class QuantileLearner(Protocol):
-    """An object that learns several quantiles of s given x."""
-
-    def fit(self, X: FloatArray, s: FloatArray) -> Any:
-        """Learn from features (n, d) and values (n,)."""
-
-    def predict_quantiles(self, X: FloatArray, levels: FloatArray) -> FloatArray:
-        """Return quantiles, (n, m)."""
 
 
 class Conditional(Recalibrator):
@@ -73,10 +66,11 @@ class Conditional(Recalibrator):
 
     Parameters
     ----------
-    learner : object, optional
-        An object with ``fit(X, s)`` and ``predict_quantiles(X, levels)``; by default a
-        `QuantileForest`, whose out-of-bag quantiles replace the cross-fitting of other learners.
-        It is not changed. Sample weights are passed to it only if it is a `QuantileForest`.
+    learner : "forest", "boosting" or object, default "forest"
+        A `QuantileForest`, whose out-of-bag quantiles replace the cross-fitting of other learners,
+        a `QuantileBoosting`, which takes ten times as long and is truer on some data, or an object
+        with ``fit(X, s)`` and ``predict_quantiles(X, levels)``. It is not changed. Sample weights
+        are passed to it as a third argument if its ``fit`` has ``sample_weight``.
     n_levels : int, default 99
         Number of quantiles of the score per row, at levels i / (n_levels + 1).
     random_state : None, int or numpy.random.Generator
@@ -124,7 +118,7 @@ class Conditional(Recalibrator):
 
     def __init__(
         self,
-        learner: QuantileLearner | None = None,
+        learner: QuantileLearner | str = "forest",
         n_levels: int = 99,
         random_state: RandomState = None,
         support: Support | str | None = "auto",
@@ -139,10 +133,11 @@ class Conditional(Recalibrator):
         m = self.n_levels
         if not isinstance(m, int | np.integer) or isinstance(m, bool) or m < 3:
             raise ValueError(f"n_levels is {m!r}; expected an integer of 3 or more.")
-        if self.learner is not None and not isinstance(self.learner, QuantileLearner):
+        named = isinstance(self.learner, str) and self.learner in _LEARNERS
+        if not (named or isinstance(self.learner, QuantileLearner)):
             raise TypeError(
-                f"learner is {self.learner!r}; expected an object with fit(X, s) and "
-                f"predict_quantiles(X, levels), such as QuantileForest()."
+                f"learner is {self.learner!r}; expected 'forest', 'boosting', or an object with "
+                f"fit(X, s) and predict_quantiles(X, levels), such as QuantileForest()."
             )
 
     def fit(
@@ -243,7 +238,7 @@ class Conditional(Recalibrator):
             train, test = order[n // _FOLDS :], order[: n // _FOLDS]
         train, test = train[:_ENOUGH], test[:_ENOUGH]
         losses = {}
-        for way in _WAYS if self.learner is None else _WAYS[:2]:
+        for way in _WAYS if self.learner == "forest" else _WAYS[:2]:
             self._way = way
             rows = scored._replace(s=y) if way.of_outcomes else scored
             learner = self._fitted(rows.take(train), rng)
@@ -333,19 +328,22 @@ class Conditional(Recalibrator):
 
     @property
     def _grows_forest(self) -> bool:
-        return self.learner is None or isinstance(self.learner, QuantileForest)
+        return self.learner == "forest" or isinstance(self.learner, QuantileForest)
 
     def _fitted(
         self, scored: _Scored, rng: np.random.Generator, *, out_of_bag: bool = False
     ) -> Any:
         """Return a fitted copy of the learner."""
-        default = QuantileForest(min_samples_leaf=self._way.leaf, random_state=rng)
-        learner: Any = copy.deepcopy(self.learner) or default
+        learner: Any = copy.deepcopy(self.learner)
+        if isinstance(learner, str):
+            leaf = {"min_samples_leaf": self._way.leaf} if learner == "forest" else {}
+            learner = _LEARNERS[learner](**leaf, random_state=rng)
         if self._grows_forest:
             return learner.fit(
                 *scored, out_of_bag=out_of_bag, categorical=self._features_reader.categorical_
             )
-        learner.fit(scored.features, scored.s)
+        takes_weights = "sample_weight" in inspect.signature(learner.fit).parameters
+        learner.fit(*(scored if takes_weights else scored[:2]))
         return learner
 
     def _quantiles(self, learner: Any, features: FloatArray) -> FloatArray:
