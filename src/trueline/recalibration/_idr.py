@@ -45,8 +45,8 @@ class IDR(Recalibrator):
     ----------
     smooth : bool, default False
         Whether to smooth the laws by a normal kernel, so that quantiles do not jump and densities
-        are useful. The width of the kernel is the largest whose CRPS on held-out rows is within
-        one standard error of the best. Outcomes that pile up at an end of their range, as rain
+        are useful. The width of the kernel is the one with the lowest CRPS on held-out rows, of a
+        few. Outcomes that pile up at an end of their range, as rain
         does at 0, stay there; those that take few values, such as counts, are not smoothed.
 
     Attributes
