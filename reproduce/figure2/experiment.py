@@ -31,7 +31,7 @@ from reproduce.pictures import (
     unit_square,
 )
 from trueline._files import write_text
-from trueline.metrics import BrierDecomposition, brier_decomposition
+from trueline.decompositions import BrierDecomposition, brier_decomposition
 
 FloatArray = NDArray[np.float64]
 

@@ -26,9 +26,14 @@ if TYPE_CHECKING:
         NotFittedError as NotFittedError,
     )
     from trueline.comparison import compare as compare
+    from trueline.decompositions import (
+        brier_decomposition as brier_decomposition,
+        crps_decomposition as crps_decomposition,
+    )
     from trueline.displays import (
         CalibrationDisplay as CalibrationDisplay,
         ComparisonDisplay as ComparisonDisplay,
+        DecompositionDisplay as DecompositionDisplay,
         IntervalDisplay as IntervalDisplay,
         PITDisplay as PITDisplay,
         RecalibrationDisplay as RecalibrationDisplay,
@@ -55,7 +60,6 @@ if TYPE_CHECKING:
     )
     from trueline.interop import as_distribution as as_distribution
     from trueline.metrics import (
-        brier_decomposition as brier_decomposition,
         calibration_curve as calibration_curve,
         calibration_error as calibration_error,
         calibration_floor as calibration_floor,
@@ -99,16 +103,17 @@ _PUBLIC = {
     "_report": "report",
     "_validation": "CalibrationWarning NotFittedError",
     "comparison": "compare",
-    "displays": "CalibrationDisplay ComparisonDisplay IntervalDisplay PITDisplay "
-    "RecalibrationDisplay RegionDisplay SharpnessDisplay",
+    "decompositions": "brier_decomposition crps_decomposition",
+    "displays": "CalibrationDisplay ComparisonDisplay DecompositionDisplay IntervalDisplay "
+    "PITDisplay RecalibrationDisplay RegionDisplay SharpnessDisplay",
     "distributions": "Distribution Laplace Logistic Mixture Normal Point Quantiles Samples "
     "StudentT Support",
     "estimators": "CalibratedRegressor neg_calibration_error neg_crps neg_interval_score",
     "interop": "as_distribution",
-    "metrics": "brier_decomposition calibration_curve calibration_error calibration_floor "
-    "calibration_test conditional_coverage coverage crps ence evaluate interval_score "
-    "interval_widths log_score marginal_calibration pinball_loss pit pit_difference pit_histogram "
-    "recalibration_map sharpness",
+    "metrics": "calibration_curve calibration_error calibration_floor "
+    "calibration_test conditional_coverage coverage crps ence evaluate "
+    "interval_score interval_widths log_score marginal_calibration pinball_loss pit pit_difference "
+    "pit_histogram recalibration_map sharpness",
     "recalibration": "IDR Auto BetaCalibration Conditional Grouped Isotonic Recalibrator Scaling "
     "Smooth",
     "shift": "shift_weights",

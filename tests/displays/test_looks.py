@@ -26,6 +26,7 @@ def all_displays(y, F, G, R):
         "bars": lambda ax: tl.IntervalDisplay.from_predictions(y, F, "forecast", ax=ax),
         "numbers": lambda ax: tl.IntervalDisplay.from_predictions(y, F, y, ax=ax),
         "sharpness": lambda ax: tl.SharpnessDisplay.from_predictions(y, both, ax=ax),
+        "decomposition": lambda ax: tl.DecompositionDisplay.from_predictions(y, both, ax=ax),
         "comparison": lambda ax: tl.ComparisonDisplay.from_predictions(y, both, ax=ax),
         "map": lambda ax: tl.RecalibrationDisplay.from_recalibrator(R, ax=ax),
     }

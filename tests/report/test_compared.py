@@ -187,8 +187,9 @@ def test_all_curves_and_the_plots_of_the_best(tmp_path, rows):
     ]
     (note,) = page.find("p", "left-out")
     assert note.text == (
-        f"The calibration curve has all 12 models. The other plots, and the tables by group and "
-        f"segment, have the 4 with the lowest CRPS: {', '.join(f'“{m}”' for m in ranked[:4])}. "
+        f"The calibration curve and the parts of the CRPS have all 12 models. The other plots, "
+        f"and the tables by group and segment, have the 4 with the lowest CRPS: "
+        f"{', '.join(f'“{m}”' for m in ranked[:4])}. "
         f"For the others, make a report of their own."
     )
     assert len(page.find("table", "many")[0].find("tbody")) == 12

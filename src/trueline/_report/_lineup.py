@@ -11,6 +11,7 @@ from trueline._report._measure import Measured, measure
 from trueline._report._words import is_recalibration
 from trueline._validation import FloatArray
 from trueline.comparison import Difference, score_difference
+from trueline.decompositions import CrpsDecomposition, crps_decomposition
 from trueline.distributions import Distribution
 
 #: Forecasts with plots of their own, and beside each other by group and segment. With more, plots
@@ -18,6 +19,8 @@ from trueline.distributions import Distribution
 MOST_DRAWN = 4
 # Rows that tell whether one forecast is another one, recalibrated.
 _SOME_ROWS = 100
+# Rows on which the CRPS is split, at most: with more the sorting at each threshold would take long.
+_ROWS_OF_PARTS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +35,14 @@ class Lineup:
         CRPS of each forecast but the first, minus that of the first.
     compares : bool
         Whether they are models to compare, rather than one forecast before and after.
+    parts : tuple of CrpsDecomposition
+        Where the CRPS of each forecast comes from; empty for one forecast.
     """
 
     forecasts: tuple[Measured, ...]
     differences: tuple[Difference, ...]
     compares: bool
+    parts: tuple[CrpsDecomposition, ...]
 
     @property
     def main(self) -> int:
@@ -72,7 +78,16 @@ def line_up(inputs: Inputs) -> Lineup:
     differences = tuple(
         score_difference(best, f.rows.crps, inputs.w, pairs=pairs) for f in found[1:]
     )
-    return Lineup(tuple(found), differences, compares)
+    return Lineup(tuple(found), differences, compares, _parts(found, inputs))
+
+
+def _parts(found: list[Measured], inputs: Inputs) -> tuple[CrpsDecomposition, ...]:
+    """Split the CRPS of several forecasts, on evenly spaced rows if there are many."""
+    if len(found) == 1:
+        return ()
+    rows = np.arange(0, inputs.y.size, -(-inputs.y.size // _ROWS_OF_PARTS))
+    y, w = inputs.y[rows], None if inputs.w is None else inputs.w[rows]
+    return tuple(crps_decomposition(y, f.dist._take(rows), sample_weight=w) for f in found)
 
 
 def _rank(f: Measured) -> tuple[bool, float]:

@@ -158,9 +158,9 @@ def _left_out(lineup: Lineup) -> list[Markup]:
         return []
     names = ", ".join(f"“{short(f.name)}”" for f in drawn)
     text = (
-        f"The calibration curve has all {len(lineup.forecasts)} models. The other plots, and the "
-        f"tables by group and segment, have the {len(drawn)} with the lowest CRPS: {names}. For "
-        f"the others, make a report of their own."
+        f"The calibration curve and the parts of the CRPS have all {len(lineup.forecasts)} "
+        f"models. The other plots, and the tables by group and segment, have the {len(drawn)} "
+        f"with the lowest CRPS: {names}. For the others, make a report of their own."
     )
     return [tag("p", text, class_="left-out")]
 

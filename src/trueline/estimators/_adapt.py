@@ -95,7 +95,8 @@ class Adaptable(BaseEstimator):  # type: ignore[misc]
         features, table = self._features_of_fit(X)
         data = data._replace(X=features)
         names = self._column_names
-        check_columns(self.__dict__.get("estimator_"), names, X_new)
+        fitted = self.estimators_[0] if "estimators_" in self.__dict__ else self.estimator_
+        check_columns(fitted, names, X_new)
         once = data.take(forecasts.unique_rows)
         found = shift_weights(once.X, in_order(X_new, names), random_state=seed)
         adapted = copy(self)

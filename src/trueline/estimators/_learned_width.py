@@ -15,8 +15,8 @@ from trueline.distributions import Cut, Distribution, Normal, Point
 from trueline.distributions._atoms import Atoms
 from trueline.estimators._paired import simplest
 from trueline.estimators._splits import LearningSplits, Split
-from trueline.features import FeatureReader
-from trueline.recalibration import BaggedTrees, Isotonic, tree_features
+from trueline.features import BaggedTrees, FeatureReader, tree_features
+from trueline.recalibration import Isotonic
 from trueline.recalibration._preparation import Preparation
 from trueline.scores import expected_distances
 

@@ -1,5 +1,13 @@
-"""Tables of features of any kind, read as numbers, and what they tell about an event."""
+"""Tables of features of any kind, read as numbers, and what trees and slabs tell of them."""
 
+from trueline.features._bagged_trees import (
+    MOST_DRAWN,
+    BaggedTrees,
+    Counts,
+    Features,
+    Tree,
+    tree_features,
+)
 from trueline.features._chance import held_out_chance
 from trueline.features._columns import (
     EMPTY,
@@ -20,13 +28,18 @@ __all__ = [
     "EVERYWHERE",
     "FEWEST_ROWS",
     "MISSING",
+    "MOST_DRAWN",
+    "BaggedTrees",
     "Column",
+    "Counts",
     "FeatureReader",
+    "Features",
     "Found",
     "Mean",
     "Parts",
     "Slab",
     "Table",
+    "Tree",
     "as_features",
     "categories",
     "chance_given_x",
@@ -35,5 +48,6 @@ __all__ = [
     "is_continuous",
     "learn_regions",
     "read_columns",
+    "tree_features",
     "worst_slab",
 ]

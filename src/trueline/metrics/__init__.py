@@ -3,7 +3,6 @@
 from trueline.interop import check_forecast
 from trueline.metrics._accumulator import EvaluationAccumulator, FileEvaluation, GroupEvaluation
 from trueline.metrics._atoms import Atom
-from trueline.metrics._brier import BrierDecomposition, brier_decomposition
 from trueline.metrics._calibration import (
     CalibrationCurve,
     calibration_curve,
@@ -43,7 +42,6 @@ from trueline.metrics._verdict import (
 
 __all__ = [
     "Atom",
-    "BrierDecomposition",
     "CalibrationCurve",
     "CalibrationTest",
     "CalibrationVerdict",
@@ -60,7 +58,6 @@ __all__ = [
     "Region",
     "Verdict",
     "Widths",
-    "brier_decomposition",
     "calibration_curve",
     "calibration_error",
     "calibration_floor",

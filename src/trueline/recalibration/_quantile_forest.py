@@ -19,7 +19,7 @@ from trueline._validation import (
     vector,
     weights,
 )
-from trueline.recalibration._bagged_trees import (
+from trueline.features import (
     MOST_DRAWN,
     BaggedTrees,
     Counts,

@@ -10,6 +10,7 @@ from trueline._report._lineup import Lineup
 from trueline._report._markup import Markup, join
 from trueline._report.plots._atoms import atoms
 from trueline._report.plots._calibration import calibration, gauge
+from trueline._report.plots._decomposition import decomposition
 from trueline._report.plots._histograms import pit, widths
 from trueline._report.plots._intervals import choose_rows, intervals
 from trueline._validation import FloatArray
@@ -28,5 +29,6 @@ def all_plots(
     drawn, main = lineup.drawn, lineup.forecasts[lineup.main]
     shown = choose_rows(columns, main)
     summaries = [calibration(lineup.forecasts, main), widths(drawn, unit), *pit(drawn)]
+    summaries += decomposition(lineup, unit)
     rows = intervals(y, drawn, shown, y_name, unit)
     return join([*summaries, *rows, *atoms(drawn, y_name, unit)])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueline._validation import FloatArray
-from trueline.features import as_features
+from trueline.features._reader import as_features
 
 if TYPE_CHECKING:
     from sklearn.tree import DecisionTreeRegressor
@@ -79,7 +79,7 @@ class BaggedTrees:
     Examples
     --------
     >>> import numpy as np
-    >>> from trueline.recalibration import BaggedTrees
+    >>> from trueline.features import BaggedTrees
     >>> X = np.linspace(0.0, 1.0, 200, dtype=np.float32)[:, None]
     >>> trees = BaggedTrees(50, 5, 1.0, np.random.default_rng(0)).fit(X, 3.0 * X[:, 0], None)
     >>> trees.predict(X[[100]]).round(1)
@@ -197,7 +197,7 @@ def tree_features(X: Any) -> Features:
 
     Examples
     --------
-    >>> from trueline.recalibration import tree_features
+    >>> from trueline.features import tree_features
     >>> tree_features([[1e300, 0.5]])
     array([[3.4028235e+38, 5.0000000e-01]], dtype=float32)
     """
