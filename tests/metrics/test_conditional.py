@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,19 @@ def test_a_forecast_of_one_width_is_found_where_it_is_too_narrow():
         found += bool(narrow) and all("x0 >" in rule or "< x0" in rule for rule in narrow)
         assert set(decisions) <= {"x0"}
     assert found == 5
+
+
+def test_what_regions_cannot_name_ert_still_tells():
+    X, y, scale = two_widths(400)
+    true = tl.conditional_coverage(y, tl.Normal(np.zeros(400), scale), X)
+    nothing = "No region was found in which 90% intervals do not hold"
+    assert true.sentence == f"{nothing}."
+    found = replace(true, ert=0.05, ert_error=0.01)
+    assert found.sentence.startswith(f"{nothing}, but they do not hold for every x: ERT is 5 ")
+    assert replace(found, ert=0.029).sentence == true.sentence
+    # The coverage of a map of 400 rows has a standard deviation of 0.015 of its own.
+    assert replace(found, n_fit=400).sentence == true.sentence
+    assert replace(found, n_fit=4000).sentence != true.sentence
 
 
 def test_ert_is_the_mean_distance_from_the_target():

@@ -23,7 +23,7 @@ def test_results_agree_within_noise(law):
     found = chance_given_x(inside, Table.read(X, n), None, c, np.random.default_rng(0))
     ours = {"ert": found.l1, "ert_l2": found.l2, "ert_kl": found.kl}
     for name, mean in ours.items():
-        assert abs(mean.value - theirs[name]) < 2.0 * mean.error, name
+        assert abs(mean.value - theirs[name]) < 3.0 * mean.error, name
     assert found.l1.value < np.abs(chance - c).mean() + 3.0 * found.l1.error
     # They search all rows, so that their slab is the worst one by chance as well.
     along = directions(X.shape[1], 300, np.random.default_rng(0))

@@ -19,6 +19,8 @@ from trueline.metrics._pit import uniform_rows
 from trueline.metrics._rows import check_rows, effective_size, rows_of_fit
 from trueline.metrics._verdict import LEVEL, CoverageVerdict, chance_range, decide_coverage
 
+# Standard errors of ERT that are clear, and of the coverage of a map that are its noise.
+_CLEAR, _NOISE = 3.0, 2.0
 # Number of regions of a kind that the sentence names.
 _MOST_NAMED = 2
 
@@ -129,6 +131,14 @@ class ConditionalCoverage:
         return not self.off
 
     @property
+    def _excess(self) -> float:
+        """ERT above what the sampling noise of a map explains, in standard errors."""
+        c, k = self.coverage_target, self.n_fit
+        noise = 0.0 if k is None else _NOISE * math.sqrt(c * (1.0 - c) / (k + 2.0))
+        excess = self.ert - noise
+        return math.inf if excess > self.ert_error == 0.0 else excess / (self.ert_error or 1.0)
+
+    @property
     def sentence(self) -> str:
         """The regions in which the intervals do not hold, in words."""
         intervals = f"{percent(self.coverage_target)} intervals"
@@ -138,7 +148,11 @@ class ConditionalCoverage:
                 f"{FEWEST_ROWS} are needed."
             )
         if self.holds:
-            return f"No region was found in which {intervals} do not hold."
+            text = f"No region was found in which {intervals} do not hold"
+            if self._excess > _CLEAR:
+                text += f", but they do not hold for every x: ERT is {self._excess:.2g} standard "
+                text += "errors above what chance explains"
+            return f"{text}."
         if self.regions[0].rule == EVERYWHERE:
             return f"{intervals} are {self.off[0].verdict.words} in all regions alike."
         parts = []
@@ -180,32 +194,28 @@ class ConditionalCoverage:
         """Return the numbers, a table of the regions, and a sentence."""
         numbers = [f"  {name:<13}{value:<17}{note}" for name, value, note in self._lines()]
         lines = [f"  {'rows':>8}{'coverage':>10}   by chance"]
-        for r in self.regions:
-            verdict = r.verdict
-            by_chance = f"{verdict.low:.1%} to {verdict.high:.1%}"
-            word = f"{verdict.decision}: " if verdict.decision != "holds" else ""
-            lines.append(f"  {r.n:>8,}{r.coverage:>10.1%}   {by_chance:<14}   {word}{r.rule}")
+        for rule, rows, share, by_chance, decision in self._cells():
+            word = "" if decision == "holds" else f"{decision}: "
+            lines.append(f"  {rows:>8}{share:>10}   {by_chance:<14}   {word}{rule}")
         return "\n".join([self._title(), *numbers, *lines, self.sentence])
 
     def _repr_html_(self) -> str:
         """Return the same as HTML tables."""
-        rows = [
-            (
-                r.rule,
-                f"{r.n:,}",
-                f"{r.coverage:.1%}",
-                f"{r.verdict.low:.1%} to {r.verdict.high:.1%}",
-                r.verdict.decision,
-            )
-            for r in self.regions
-        ]
         return tag(
             "div",
             table(["", "value", "note"], self._lines(), self._title()),
-            table(["region", "rows", "coverage", "by chance", "intervals"], rows),
+            table(["region", "rows", "coverage", "by chance", "intervals"], self._cells()),
             tag("p", self.sentence),
             style="overflow-x: auto",
         )
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        """Return the regions as text: rule, rows, coverage, range of chance, decision."""
+        found = [(r, r.verdict) for r in self.regions]
+        return [
+            (r.rule, f"{r.n:,}", f"{r.coverage:.1%}", f"{v.low:.1%} to {v.high:.1%}", v.decision)
+            for r, v in found
+        ]
 
     def _title(self) -> str:
         target = percent(self.coverage_target)
