@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +29,10 @@ from trueline.recalibration._common import Isotonic
 from trueline.recalibration._preparation import check_support, find_support, prepare
 from trueline.recalibration._quantile_boosting import QuantileBoosting, QuantileLearner
 from trueline.recalibration._quantile_forest import QuantileForest, weighted_quantiles
+from trueline.recalibration._scored import Scored, blocks, features_of, first_of
 from trueline.scores import ScoreRows
 
-# Number of rows whose quantiles are held at a time, and that decide how forecasts are prepared.
-_BLOCK = 1 << 16
+# Numbers of rows that are converted at a time, and that decide what is learned.
 _FEW = 1 << 10
 _ENOUGH = 10_000
 _NONE = np.empty(0, dtype=np.intp)
@@ -46,9 +45,6 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _COMPARED = 3000
 # With fewer rows the law given x would depend on a few scores.
 _FEWEST_ROWS = 20
-
-# Rows, and their quantiles or forecasts.
-Part = TypeVar("Part", bound=tuple[Rows, Any])
 
 
 class Conditional(Recalibrator):
@@ -176,9 +172,9 @@ class Conditional(Recalibrator):
         dist = dist._widened(self._least_width)
         w = ScoreRows.of_outcomes(outcomes, dist, sample_weight).weights
         reader, table = FeatureReader(), _given(X)
-        features = _features(reader.fit(table), table, dist)
+        features = features_of(reader.fit(table), table, dist)
         self._features_reader, self.n_features_in_ = reader, reader.n_features_in_
-        scored = _Scored(features, dist._score(outcomes[:, None])[:, 0], w)
+        scored = Scored(features, dist._score(outcomes[:, None])[:, 0], w)
         self._way = _Way()
         self._kind = dist.score_kind
         self.levels_ = np.arange(1, self.n_levels + 1) / (self.n_levels + 1)
@@ -198,7 +194,7 @@ class Conditional(Recalibrator):
             self._choose_way(scored, outcomes, dist, folds)
             scored = scored._replace(s=outcomes) if self._way.of_outcomes else scored
         known_rows = (k for k in self._out_of_sample(scored, folds) if scored.n_weighted(k[0]))
-        first, parts = _first_of(known_rows)
+        first, parts = first_of(known_rows)
         if not self._way.of_outcomes:
             self._choose_share(first, scored, outcomes, dist)
         forecasts = (
@@ -220,7 +216,7 @@ class Conditional(Recalibrator):
 
     def _choose_way(
         self,
-        scored: _Scored,
+        scored: Scored,
         y: FloatArray,
         dist: Distribution,
         folds: Sequence[tuple[Rows, Rows]] | None,
@@ -252,7 +248,7 @@ class Conditional(Recalibrator):
     def _choose_share(
         self,
         first: Sequence[tuple[Rows, FloatArray]],
-        scored: _Scored,
+        scored: Scored,
         y: FloatArray,
         dist: Distribution,
     ) -> None:
@@ -284,7 +280,7 @@ class Conditional(Recalibrator):
         w: FloatArray | None,
     ) -> Isotonic:
         """Return the map of parts of the rows, whose forecasts are quantiles given x."""
-        first, parts = _first_of(parts)
+        first, parts = first_of(parts)
         # The first rows decide how all forecasts are prepared.
         rows = np.concatenate([rows for rows, _ in first])
         seen = Quantiles(self.levels_, np.concatenate([forecast.values for _, forecast in first]))
@@ -300,14 +296,14 @@ class Conditional(Recalibrator):
         return functools.reduce(Isotonic.merge, outer)
 
     def _out_of_sample(
-        self, scored: _Scored, folds: Sequence[tuple[Rows, Rows]] | None
+        self, scored: Scored, folds: Sequence[tuple[Rows, Rows]] | None
     ) -> Iterator[tuple[Rows, FloatArray]]:
         """Fit the learner; yield parts of the rows, and their quantiles by one that saw others."""
         rng = generator(self.random_state)
         n = len(scored.s)
         if folds is None and self._grows_forest:
             forest = self.learner_ = self._fitted(scored, rng, out_of_bag=True)
-            for part in _blocks(np.arange(n)):
+            for part in blocks(np.arange(n)):
                 rows = slice(int(part[0]), int(part[-1]) + 1)
                 yield part, forest.out_of_bag_quantiles(self.levels_, rows)
             return
@@ -320,19 +316,17 @@ class Conditional(Recalibrator):
         folds = [*folds, (untested[:0], untested)]
         for train, test in folds:
             if scored.n_weighted(train) < _FEWEST_ROWS:
-                yield from ((part, np.tile(usual, (len(part), 1))) for part in _blocks(test))
+                yield from ((part, np.tile(usual, (len(part), 1))) for part in blocks(test))
                 continue
             learner = self._fitted(scored.take(train), rng)
-            for part in _blocks(test):
+            for part in blocks(test):
                 yield part, self._quantiles(learner, scored.features[part])
 
     @property
     def _grows_forest(self) -> bool:
         return self.learner == "forest" or isinstance(self.learner, QuantileForest)
 
-    def _fitted(
-        self, scored: _Scored, rng: np.random.Generator, *, out_of_bag: bool = False
-    ) -> Any:
+    def _fitted(self, scored: Scored, rng: np.random.Generator, *, out_of_bag: bool = False) -> Any:
         """Return a fitted copy of the learner."""
         learner: Any = copy.deepcopy(self.learner)
         if isinstance(learner, str):
@@ -366,7 +360,7 @@ class Conditional(Recalibrator):
         if self.pooled_share_:
             quantiles += self.pooled_share_ * (self._pooled - quantiles)
         if not self._way.of_outcomes:
-            for rows in _blocks(np.arange(len(dist)), _FEW):
+            for rows in blocks(np.arange(len(dist)), _FEW):
                 some = dist._take(rows)._unscore(quantiles[rows])
                 # Rounding can separate equal scores.
                 some.sort(axis=1)
@@ -399,7 +393,7 @@ class Conditional(Recalibrator):
         dist = self.check_kind(dist)
         check_labels(dist=dist, X=X)
         wide = dist._widened(self._least_width)
-        features = _features(self._features_reader, _given(X), wide)
+        features = features_of(self._features_reader, _given(X), wide)
         if self.learner_ is None:
             return self.outer_.transform(dist, sample_weight=sample_weight)
         quantiles = self._quantiles(self.learner_, features)
@@ -448,47 +442,13 @@ class _Way(NamedTuple):
 _WAYS = [_Way(False, 5), _Way(True, 5), _Way(False, 20), _Way(True, 20)]
 
 
-class _Scored(NamedTuple):
-    """Features, scores and weights of rows."""
-
-    features: FloatArray
-    s: FloatArray
-    w: FloatArray | None
-
-    def take(self, rows: Rows) -> _Scored:
-        """Return some of the rows."""
-        return _Scored(self.features[rows], self.s[rows], None if self.w is None else self.w[rows])
-
-    def n_weighted(self, rows: Rows) -> int:
-        """Return the number of these rows with a weight above 0."""
-        return len(self.s[rows]) if self.w is None else int(np.count_nonzero(self.w[rows]))
-
-
-def _blocks(rows: Rows, size: int = _BLOCK) -> Iterator[Rows]:
-    """Yield the rows in parts, so that few quantiles are held at a time."""
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
-
-
-def _first_of(parts: Iterator[Part]) -> tuple[list[Part], Iterator[Part]]:
-    """Return the first parts, which have enough rows to decide, and all parts."""
-    first = []
-    for part in parts:
-        first.append(part)
-        if sum(len(rows) for rows, _ in first) >= _ENOUGH:
-            break
-    return first, itertools.chain(first, parts)
-
-
 def _refuse(what: str, fix: str) -> NoReturn:
     raise TypeError(f"a fitted Conditional does not {what}, because it holds a learner. {fix}")
 
 
 def _refuse_groups(groups: ArrayLike | None) -> None:
     if groups is not None:
-        raise ValueError(
-            "Conditional takes no groups; give them as a column of X, as numbers, or use Grouped."
-        )
+        raise ValueError("Conditional takes no groups; give them as a column of X, or use Grouped.")
 
 
 def _given(X: ArrayLike | None) -> ArrayLike:
@@ -498,13 +458,3 @@ def _given(X: ArrayLike | None) -> ArrayLike:
             "of the score given x: fit(y, dist, X=X) and transform(dist, X=X)."
         )
     return X
-
-
-def _features(reader: FeatureReader, X: ArrayLike, dist: Distribution) -> FloatArray:
-    """Return X as numbers beside the centre of the forecast and the logarithm of its spread."""
-    a = reader.transform(X)
-    if len(a) != len(dist):
-        raise ValueError(f"X has {len(a)} rows but dist has {len(dist)}; expected the same number.")
-    with np.errstate(divide="ignore"):
-        own = np.column_stack([dist._centre(), np.log(dist._width())])
-    return np.hstack([a, np.nan_to_num(own, posinf=1e30, neginf=-1e30)])
