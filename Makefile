@@ -25,7 +25,7 @@ BENCHMARKS := $(wildcard $(BENCHMARKS:%=benchmarks/%.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test packages lowest build docs compare counts reproduce lint format demo bench clean
+.PHONY: help setup test packages lowest build docs compare sharpness counts reproduce lint format demo bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ docs: .venvs/docs/.ready ## build the documentation: docs/_build/html/index.html
 
 compare: .venvs/trees/.ready ## recalibrate what those packages forecast, on the UCI sets
 	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/packages.py $(ARGS)
+
+sharpness: .venvs/trees/.ready ## compare the sharpness of models of quantiles with Conditional
+	OMP_NUM_THREADS=1 .venvs/trees/bin/python examples/sharpness.py $(ARGS)
 
 counts: .venvs/series/.ready ## forecast doctor visits, before and after calibration
 	OMP_NUM_THREADS=1 .venvs/series/bin/python examples/counts.py $(ARGS)
