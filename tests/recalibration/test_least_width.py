@@ -241,7 +241,7 @@ class TestChoice:
     def test_one_standard_error_towards_none(self, excess, expected):
         noise = np.tile([1.0, -1.0], 50)  # the standard error of its mean is 0.1
         losses = [5.0 + 0.1 * x + (i < 2) * noise for i, x in enumerate(excess)]
-        assert _least_width._first_as_good_as_the_best(losses, None) == expected
+        assert _least_width.first_as_good_as_the_best(losses, None) == expected
 
 
 def test_held_out_crps_is_that_of_maps_of_the_other_folds():

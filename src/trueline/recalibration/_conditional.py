@@ -26,6 +26,7 @@ from trueline.features import FeatureReader
 from trueline.interop import ForecastLike, check_forecast
 from trueline.recalibration._abstract import Recalibrator
 from trueline.recalibration._common import Isotonic
+from trueline.recalibration._least_width import first_as_good_as_the_best
 from trueline.recalibration._preparation import check_support, find_support, prepare
 from trueline.recalibration._quantile_boosting import QuantileBoosting, QuantileLearner
 from trueline.recalibration._quantile_forest import QuantileForest, weighted_quantiles
@@ -252,21 +253,24 @@ class Conditional(Recalibrator):
         y: FloatArray,
         dist: Distribution,
     ) -> None:
-        """Choose the share of the pooled law by the pinball loss of some rows."""
+        """Choose the smallest share of the pooled law that no other beats by more than the noise.
+
+        The pooled law makes a forecast less true given x where few rows differ from the others.
+        """
         self._pooled = weighted_quantiles(scored.s, scored.w, self.levels_)
         every = np.concatenate([rows for rows, _ in first])
         few = slice(None, None, -(-len(every) // _COMPARED))
         rows = every[few]
         quantiles = np.concatenate([quantiles for _, quantiles in first])[few]
         some, w = dist._take(rows), None if scored.w is None else scored.w[rows]
-        losses = {}
-        for self.pooled_share_ in reversed(_SHARES):
-            loss = self._pinball(y[rows], self._conditional(some, quantiles.copy()))
-            losses[self.pooled_share_] = float(np.average(loss, weights=w))
+        losses = []
+        for self.pooled_share_ in _SHARES:
+            losses.append(self._pinball(y[rows], self._conditional(some, quantiles.copy())))
         # The pooled law knows these rows. In expectation that lowers its loss by 2 / n of itself.
         n = scored.n_weighted(np.arange(len(y)))
-        known = {share: loss + share * 2.0 * losses[1.0] / n for share, loss in losses.items()}
-        self.pooled_share_ = min(known, key=known.__getitem__)
+        known = 2.0 * float(np.average(losses[-1], weights=w)) / n
+        losses = [loss + share * known for share, loss in zip(_SHARES, losses, strict=True)]
+        self.pooled_share_ = _SHARES[first_as_good_as_the_best(losses, w)]
 
     def _pinball(self, y: FloatArray, forecast: Quantiles) -> FloatArray:
         """Return the mean pinball loss of each row."""

@@ -305,7 +305,7 @@ def _choose(
         with np.errstate(all="ignore"):
             loss = held_out_crps(y, dist._widened(share * unit), count, law_of, fold) / unit
         losses.append(np.where(loss < _LARGEST_LOSS, loss, _LARGEST_LOSS))
-    return unit * SHARES[_first_as_good_as_the_best(losses, count, distinct)]
+    return unit * SHARES[first_as_good_as_the_best(losses, count, distinct)]
 
 
 def _evenly_spaced(
@@ -329,7 +329,7 @@ def _evenly_spaced(
     return rows, count if w is None else count * w[rows]
 
 
-def _first_as_good_as_the_best(
+def first_as_good_as_the_best(
     losses: list[FloatArray],
     w: FloatArray | None,
     distinct: NDArray[np.intp] | None = None,
