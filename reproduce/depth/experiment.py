@@ -63,11 +63,13 @@ def run(
     journal = Journal(target / "runs.jsonl", settings(size), fresh=fresh)
     if fresh:
         forget(target)
-    moments = Moments(target, journal, found)
+    # Processes that are used again may be in another folder.
+    kept_in = target.resolve()
+    moments = Moments(kept_in, journal, found)
     # Earlier networks stay in: a run with fewer must not leave a smaller table.
     networks = range(max(wanted, 1 + max(moments.seeds(), default=0)))
     work = Work(progress, len(networks) * cost(size, found))
-    training = Training(target, size, networks, found["train"], work)
+    training = Training(kept_in, size, networks, found["train"], work)
     n_known = moments.make(training.run(journal, jobs), work, jobs)
     files = [moments.files(seed) for seed in networks]
     results, after = recalibrate(files, jobs)

@@ -147,8 +147,7 @@ def learn_width(
     >>> from sklearn.model_selection import KFold
     >>> import trueline as tl
     >>> from trueline.estimators._learned_width import learn_width
-    >>> from trueline.estimators._paired import simplest
-    from trueline.estimators._splits import LearningSplits
+    >>> from trueline.estimators._splits import LearningSplits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(size=(500, 1))
     >>> y = rng.normal(size=500) * np.where(X[:, 0] < 0.5, 1.0, 5.0)

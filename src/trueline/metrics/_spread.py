@@ -110,7 +110,8 @@ def binned_error(
     if w is not None and not w.min() > 0:
         kept = w > 0
         variance, squared_error, w = variance[kept], squared_error[kept], w[kept]
-    bins = levels_below(_edges(variance, n_bins, w), variance)
+    spread = _without_last_bits(variance)
+    bins = levels_below(_edges(spread, n_bins, w), spread)
     weight = np.bincount(bins, w)
     filled = weight > 0
     rmv, rmse = (
@@ -122,6 +123,12 @@ def binned_error(
     errors[np.isinf(rmv)] = 1.0
     errors[(rmv == 0) & (rmse == 0)] = 0.0
     return float(errors.mean())
+
+
+def _without_last_bits(values: FloatArray) -> FloatArray:
+    """Return the values to 12 digits, so that those that are equal but for rounding are equal."""
+    part, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(part * 2.0**40), exponent - 40))
 
 
 def _edges(values: FloatArray, n_bins: int, w: FloatArray | None) -> FloatArray:

@@ -150,11 +150,22 @@ class OwnMass(Distribution):
         return (self._pit_bounds(high, high)[1] - self._pit_bounds(low, low)[0])[:, 0]
 
     def _mean(self) -> FloatArray:
-        return self._mixed(lambda part: part._mean())
+        return self._moment(lambda part: part._mean())
 
     def _var(self) -> FloatArray:
         mean = self._mean()
-        return self._mixed(lambda part: part._var() + (part._mean() - mean) ** 2)
+        return self._moment(lambda part: part._var() + (part._mean() - mean) ** 2)
+
+    def _moment(self, of: Callable[[Distribution], FloatArray]) -> FloatArray:
+        """Return a moment from those of the first law and the equal mixture.
+
+        The second law has mass in its tails alone, on which quadrature has fewer digits.
+        """
+        twice = 2.0 * self.share
+        with np.errstate(invalid="ignore"):
+            mixed = (1.0 - twice) * of(self.plain) + twice * of(self.half)
+        infinite = ~np.isfinite(mixed)
+        return np.where(infinite, self._mixed(of), mixed) if infinite.any() else mixed
 
     def _expect(self, func: Function) -> FloatArray:
         return self._mixed(lambda part: part._expect(func))
