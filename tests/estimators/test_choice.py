@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
@@ -141,6 +142,18 @@ def test_a_trained_model_calibrates_with_all_rows():
     trained = FrozenEstimator(LinearRegression().fit(*rows(200, 1, curved=True)))
     model = tl.CalibratedRegressor(trained, method="auto", random_state=0).fit(X, y)
     assert model.choice_.name == "conditional"
+    assert model.choice_.n_rows == 300
+
+
+def test_maps_without_x_are_compared_on_rows_of_the_users_splits():
+    """A sparse table is for the model alone."""
+    X, y = rows(300)
+    groups = np.arange(300) % 20
+    params = {"cv": GroupKFold(4), "scale_estimator": None, "shrinkage": False}
+    trained = FrozenEstimator(LinearRegression().fit(*rows(200, 1)))
+    model = tl.CalibratedRegressor(trained, method="auto", random_state=0, **params)
+    model.fit(csr_array(X), y, groups=groups)
+    assert "conditional" not in model.choice_.crps
     assert model.choice_.n_rows == 300
 
 

@@ -31,6 +31,11 @@ from trueline.estimators._splits import LearningSplits, Split
 from trueline.recalibration import Recalibrator
 
 
+def learns_from_rows(maps: Mapping[str, Recalibrator]) -> bool:
+    """Whether rows are split for the map: because it depends on x, or is one of several."""
+    return len(maps) > 1 or any(R.needs_features for R in maps.values())
+
+
 class Learned(NamedTuple):
     """Models, and what makes their forecasts true.
 
@@ -77,7 +82,7 @@ def learn(
     raw = out_of_fold(fitted.folds)
     inner = LearningSplits([], independent=True)
     scale_estimator = _scale_estimator(params, maps)
-    if scale_estimator is not None or any(R.needs_features for R in maps.values()):
+    if scale_estimator is not None or learns_from_rows(maps):
         inner = splits_to_learn(given, params.cv, data, raw.unique_rows, seed)
     learned_from, table = choose_features(data.X, fitted.folds, fitted.models[0])
     of_user, data = data, data._replace(X=table)

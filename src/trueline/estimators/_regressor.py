@@ -45,7 +45,7 @@ from trueline.estimators._frames import (
     in_order,
     take_features,
 )
-from trueline.estimators._learning import Learned, learn
+from trueline.estimators._learning import Learned, learn, learns_from_rows
 from trueline.estimators._splits import make_splits
 from trueline.interop import ForecastReader
 from trueline.interop._readers import refuse_forecaster
@@ -261,7 +261,7 @@ class CalibratedRegressor(RegressorMixin, MetaEstimatorMixin, Adaptable):  # typ
         forecast = Forecaster(self.dist, self._reader)
         given = None
         # The rows that calibrate a frozen model are split only for what is learned from its errors.
-        learns = self.scale_estimator is not None or any(R.needs_features for R in maps.values())
+        learns = self.scale_estimator is not None or learns_from_rows(maps)
         whole = frozen and (not learns or isinstance(self.cv, int | np.integer))
         if not (is_train(self.cv) or whole):
             given = make_splits(self.cv, data.X, data.y, routed.splitter.split, seed)
